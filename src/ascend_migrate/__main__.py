@@ -1,0 +1,13 @@
+"""``python -m ascend_migrate`` and the ``ascend-migrate`` command."""
+
+from __future__ import annotations
+
+
+def main() -> None:
+    from ascend_migrate.cli import run
+
+    run()
+
+
+if __name__ == "__main__":
+    main()
