@@ -1,0 +1,219 @@
+"""``ascend-migrate convert``."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Annotated, Optional
+
+import typer
+
+from ascend_migrate.cli import options
+
+if TYPE_CHECKING:
+    from ascend_migrate.config import Settings
+    from ascend_migrate.convert.session import Conversion, Work
+    from ascend_migrate.engine.project import Request
+    from ascend_migrate.engine.runner import Progress
+    from ascend_migrate.sources.discovery import SourceFile
+
+
+def convert_command(
+    paths: Annotated[
+        list[str],
+        typer.Argument(metavar="PATH...", help="Files and directories; `-` converts stdin to stdout."),
+    ],
+    output: Annotated[
+        Optional[str],  # noqa: UP045
+        typer.Option("--output", "-o", metavar="OUT", help="Write a complete, converted copy here."),
+    ] = None,
+    in_place: Annotated[
+        bool, typer.Option("--in-place", "-i", help="Convert the files where they are.")
+    ] = False,
+    diff: Annotated[bool, typer.Option("--diff", help="Print what would change; write nothing.")] = False,
+    check: Annotated[
+        bool, typer.Option("--check", help="Exit with 1 if anything would change; write nothing.")
+    ] = False,
+    force: Annotated[bool, typer.Option("--force", help="Write into OUT although it is not empty.")] = False,
+    report: Annotated[
+        Optional[str],  # noqa: UP045
+        typer.Option("--report", metavar="FILE", help="Write as JSON what was done and what is left."),
+    ] = None,
+    select: options.Select = None,
+    ignore: options.Ignore = None,
+    soc: options.Soc = None,
+    torch_npu: options.TorchNpu = None,
+    torch: options.Torch = None,
+    jobs: options.Jobs = None,
+    quiet: options.Quiet = False,
+    stdin_filename: Annotated[
+        str, typer.Option("--stdin-filename", metavar="PATH", help="The name for what comes from `-`.")
+    ] = "<stdin>",
+) -> None:
+    """Convert a project into a copy that runs on the NPU, or in place.
+
+    With -o OUT, OUT holds every file of the input but version control, caches and virtual environments. One
+    directory becomes OUT; several paths go into it under their names. --in-place, --diff and --check look at
+    the files that `analyze` looks at.
+
+    Exit codes: 0 done, 1 with --check when anything would change, 2 wrong usage, 3 some files could not be
+    processed.
+    """
+    stdin = paths == ["-"]
+    _check_modes(paths, stdin, output, in_place, diff, check, force)
+    settings = options.settings_for("." if stdin else paths[0])
+    request = options.request_for(
+        settings, select=select, ignore=ignore, soc=soc, torch_npu=torch_npu, torch=torch
+    )
+    if stdin:
+        conversion = _stdin(request, stdin_filename, diff=diff, check=check)
+    else:
+        with options.progress_bar("Converting", quiet=quiet) as progress:
+            work = _work(request, settings, jobs, progress)
+            if output is not None:
+                conversion = _to_output(paths, output, work, force=force)
+            else:
+                conversion = _where_it_is(paths, settings, work, in_place=in_place, diff=diff)
+    if report is not None:
+        from pathlib import Path
+
+        from ascend_migrate.report.conversion import render
+
+        options.write_file(Path(report), render(conversion))
+    written = output is not None or in_place
+    _close(conversion, quiet=quiet or stdin, written=written, output=output, listing=check and not diff)
+    if conversion.result.errors:
+        raise typer.Exit(options.EXIT_FAILED)
+    if check and conversion.changed:
+        raise typer.Exit(options.EXIT_FOUND)
+
+
+def _check_modes(
+    paths: list[str], stdin: bool, output: str | None, in_place: bool, diff: bool, check: bool, force: bool
+) -> None:
+    if "-" in paths and not stdin:
+        options.fail("`-` stands alone: the standard input cannot be mixed with paths")
+    if stdin and (output is not None or in_place):
+        options.fail("`-` writes to the standard output; leave out -o and --in-place")
+    if force and output is None:
+        options.fail("--force goes with -o OUT")
+    chosen = [name for name, on in (("-o", output is not None), ("--in-place", in_place)) if on]
+    looking = [name for name, on in (("--diff", diff), ("--check", check)) if on]
+    if len(chosen) > 1 or (chosen and looking):
+        options.fail(f"{' and '.join(chosen + looking)} exclude each other")
+    if not (chosen or looking or stdin):
+        options.fail("say where to write: -o OUT for a converted copy, --in-place, or --diff to look first")
+
+
+def _work(request: Request, settings: Settings, jobs: int | None, progress: Progress | None) -> Work:
+    from ascend_migrate.convert.session import Work
+
+    try:
+        target = request.target()
+    except ValueError as error:
+        options.fail(str(error))
+    return Work(request, target, jobs, settings.excluded, settings.ignored_in, progress)
+
+
+def _to_output(paths: list[str], out: str, work: Work, *, force: bool) -> Conversion:
+    import os
+
+    from ascend_migrate.convert import output, session
+    from ascend_migrate.sources.discovery import SourcesError
+
+    try:
+        base, roots = output.plan(paths, out)
+        inventory = output.take_inventory(roots, base)
+        single = len(roots) == 1 and roots[0].target.parent == base and roots[0].is_file
+        description: dict[str, object] = {
+            "input": [os.path.realpath(path) for path in paths],
+            "request": repr(work.request),
+        }
+        place = output.Output(base, None if single else description)
+        place.prepare(inventory, force=force)
+    except (SourcesError, output.OutputError) as error:
+        options.fail(str(error))
+    except OSError as error:
+        options.fail(f"{out}: {error.strerror or error}")
+    return session.to_output(inventory, place, work)
+
+
+def _where_it_is(
+    paths: list[str], settings: Settings, work: Work, *, in_place: bool, diff: bool
+) -> Conversion:
+    from dataclasses import replace
+
+    from ascend_migrate.convert import atomic, session
+    from ascend_migrate.sources.discovery import SourcesError, find
+
+    try:
+        tree = find(paths, excluded=settings.excluded)
+    except SourcesError as error:
+        options.fail(str(error))
+    if in_place:
+        atomic.remove_stale(tree.stale)
+        conversion = session.in_place(tree.files, work, prefix=tree.prefix, errors=tree.errors)
+    else:
+        conversion = session.preview(
+            tree.files,
+            work,
+            prefix=tree.prefix,
+            errors=tree.errors,
+            show=_print_diff if diff else lambda *_: None,
+        )
+    return replace(conversion, notes=tree.notes)
+
+
+def _print_diff(file: SourceFile, new: bytes) -> None:
+    _write_diff(file.name, file.path.read_bytes(), new)
+
+
+def _write_diff(name: str, old: bytes, new: bytes) -> None:
+    from ascend_migrate.report.diff import unified
+
+    sys.stdout.buffer.write(unified(name, old, new))
+    sys.stdout.buffer.flush()
+
+
+def _stdin(request: Request, name: str, *, diff: bool, check: bool) -> Conversion:
+    """Convert stdin to stdout. What cannot be processed comes out as it went in: an editor's text is not
+    lost."""
+    from ascend_migrate.convert.session import Conversion
+    from ascend_migrate.engine import project
+    from ascend_migrate.report.result import ProjectResult
+
+    data = sys.stdin.buffer.read()
+    try:
+        target, report = project.process_one(name, data, request)
+    except ValueError as error:
+        options.fail(str(error))
+    new = data if report.new_bytes is None else report.new_bytes
+    if diff:
+        _write_diff(name, data, new)
+    elif not check:
+        sys.stdout.buffer.write(new)
+        sys.stdout.buffer.flush()
+    changed = () if report.new_bytes is None else (name,)
+    return Conversion(ProjectResult.of(target, [report]), changed)
+
+
+def _close(conversion: Conversion, *, quiet: bool, written: bool, output: str | None, listing: bool) -> None:
+    """What stderr says at the end."""
+    from ascend_migrate.convert import summary
+
+    result = conversion.result
+    for note in conversion.notes:
+        options.say(f"note: {note}")
+    for error in result.errors:
+        options.say(f"{result.shown(error.path)}:{error.line}: not processed: {error.message}")
+    if quiet:
+        return
+    if listing:
+        for name in conversion.changed:
+            options.say(f"would change {result.shown(name)}")
+    for line in summary.lines(conversion, would=not written):
+        options.say(line)
+    if output is not None:
+        from pathlib import Path
+
+        names = [] if Path(output).is_file() else [path.name for path in sorted(Path(output).glob("*.py"))]
+        options.say(f"Next: {summary.next_command(Path(output), names)}")

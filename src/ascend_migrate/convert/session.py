@@ -1,0 +1,184 @@
+"""Convert files and write what comes of it; keep account of what was done and what is left."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ascend_migrate.convert import atomic
+from ascend_migrate.engine.cache import without_edits
+from ascend_migrate.engine.runner import Runner
+from ascend_migrate.model import FileError, FileReport, Finding, Target
+from ascend_migrate.report.result import ProjectResult
+from ascend_migrate.sources.discovery import SourceFile
+
+if TYPE_CHECKING:
+    from ascend_migrate.convert.output import Inventory, Output
+    from ascend_migrate.engine.project import IgnoredIn, Request
+    from ascend_migrate.engine.runner import Engine, Progress
+
+
+@dataclass(frozen=True)
+class Work:
+    """How to convert: the target and options, and how many processes.
+
+    ``excluded`` files are copied and not converted; ``ignored_in`` adds codes to ignore in single files.
+    """
+
+    request: Request
+    target: Target
+    jobs: int | None = None
+    excluded: Callable[[Path], bool] | None = None
+    ignored_in: IgnoredIn | None = None
+    progress: Progress | None = None
+    engine: Engine | None = None
+
+
+@dataclass(frozen=True)
+class Conversion:
+    """What a conversion did. ``changed`` are the names of the files that differ from the input."""
+
+    result: ProjectResult
+    changed: tuple[str, ...]
+    copied: int = 0
+    notes: tuple[str, ...] = ()
+
+    @cached_property
+    def applied(self) -> tuple[Finding, ...]:
+        """The findings that the conversion fixed."""
+        changed = frozenset(self.changed)
+        return tuple(f for f in self.result.findings if f.fix is not None and f.path in changed)
+
+    @cached_property
+    def left(self) -> tuple[Finding, ...]:
+        """The findings that are still there after the conversion."""
+        changed = frozenset(self.changed)
+        return tuple(f for f in self.result.findings if f.fix is None or f.path not in changed)
+
+    @cached_property
+    def edits_by_code(self) -> dict[str, int]:
+        """How many findings of each code were fixed."""
+        return dict(sorted(Counter(finding.code for finding in self.applied).items()))
+
+
+class _Account:
+    """Collects what happens to the files."""
+
+    def __init__(self, errors: Sequence[FileError]) -> None:
+        self.reports: list[FileReport] = []
+        self.changed: list[str] = []
+        self.errors = list(errors)
+
+    def add(self, report: FileReport, *, changed: bool) -> None:
+        # The new bytes are written by now: a large project must not stay in memory.
+        self.reports.append(without_edits(report))
+        if changed:
+            self.changed.append(report.path)
+
+    def close(
+        self, target: Target, *, prefix: str = "", copied: int = 0, notes: Sequence[str] = ()
+    ) -> Conversion:
+        result = ProjectResult.of(target, self.reports, errors=self.errors, prefix=prefix)
+        return Conversion(result, tuple(self.changed), copied, tuple(notes))
+
+
+def _reports(files: Sequence[SourceFile], work: Work) -> Iterator[tuple[SourceFile, FileReport]]:
+    """Each file with its report, in order."""
+    with Runner(sum(file.size for file in files), jobs=work.jobs, engine=work.engine) as runner:
+        index = runner.engine.build(fact for _, fact in runner.gather(files) if fact is not None)
+        outcomes = runner.process(
+            files,
+            work.request.options(work.target),
+            index,
+            ignored_in=work.ignored_in,
+            progress=work.progress,
+        )
+        for file, outcome in zip(files, outcomes):
+            yield file, outcome.report
+
+
+def to_output(inventory: Inventory, output: Output, work: Work) -> Conversion:
+    """Write a complete, converted copy. ``output`` is prepared already."""
+    account = _Account(inventory.errors)
+
+    def attempt(name: str, action: Callable[..., None], *arguments: object) -> bool:
+        try:
+            action(*arguments)
+        except OSError as error:
+            account.errors.append(FileError(name, 1, f"cannot be written: {error.strerror or error}"))
+            return False
+        return True
+
+    output.make_directories(inventory)
+    to_convert: list[SourceFile] = []
+    copies = list(inventory.copies)
+    for file in inventory.python:
+        (copies if work.excluded is not None and work.excluded(file.path) else to_convert).append(file)
+    for file, report in _reports(to_convert, work):
+        new = report.new_bytes
+        if new is None:
+            attempt(file.name, output.copy, file)
+            account.add(report, changed=False)
+        else:
+            written = attempt(file.name, output.write, file, new)
+            account.add(report, changed=written)
+    for file in copies:
+        attempt(file.name, output.copy, file)
+    for name, _, text in inventory.links:
+        attempt(name, output.link, name, text)
+    output.finish(inventory)
+    copied = len(inventory.python) + len(inventory.copies) - len(account.changed)
+    return account.close(work.target, prefix=str(output.base), copied=copied, notes=inventory.notes)
+
+
+def in_place(
+    files: Sequence[SourceFile], work: Work, *, prefix: str, errors: Sequence[FileError]
+) -> Conversion:
+    """Convert the files where they are. One that changes under our hands is left alone and reported."""
+    account = _Account(errors)
+    for file, report in _reports(files, work):
+        changed = False
+        if report.new_bytes is not None:
+            try:
+                changed = _overwrite(file, report.new_bytes)
+            except OSError as error:
+                account.errors.append(
+                    FileError(file.name, 1, f"cannot be written: {error.strerror or error}")
+                )
+            else:
+                if not changed:
+                    message = "changed while it was being converted, and was left as it is; convert again"
+                    account.errors.append(FileError(file.name, 1, message))
+        account.add(report, changed=changed)
+    return account.close(work.target, prefix=prefix)
+
+
+def _overwrite(file: SourceFile, data: bytes) -> bool:
+    """Replace the content of a file, unless it is no longer the file that was read."""
+    path = file.path.resolve()  # a link named on the command line stays a link
+    status = path.stat()
+    if (status.st_size, status.st_mtime_ns) != (file.size, file.mtime_ns):
+        return False
+    atomic.replace(path, data, like=path)
+    return True
+
+
+def preview(
+    files: Sequence[SourceFile],
+    work: Work,
+    *,
+    prefix: str,
+    errors: Sequence[FileError],
+    show: Callable[[SourceFile, bytes], None],
+) -> Conversion:
+    """Convert without writing; ``show`` is called with each file that would change and its new bytes."""
+    account = _Account(errors)
+    for file, report in _reports(files, work):
+        if report.new_bytes is not None:
+            show(file, report.new_bytes)
+        account.add(report, changed=report.new_bytes is not None)
+    return account.close(work.target, prefix=prefix)
