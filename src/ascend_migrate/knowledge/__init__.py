@@ -1,0 +1,95 @@
+"""Facts about torch_npu and the Ascend chips: data with its provenance, and one loader.
+
+Everything here is loaded when it is first asked for; importing the package costs next to nothing.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from ascend_migrate.knowledge.mappings import (
+        ApiMapping,
+        DataError,
+        EnvironmentVariable,
+        api_mappings,
+        environment_variables,
+        find_api_mapping,
+        find_environment_variable,
+    )
+    from ascend_migrate.knowledge.surfaces import (
+        Surface,
+        UnknownVersion,
+        nearest_version,
+        surface,
+        torch_of,
+        versions,
+        versions_with,
+    )
+    from ascend_migrate.knowledge.targets import (
+        Soc,
+        UnknownTarget,
+        VersionRow,
+        find_soc,
+        resolve_target,
+        socs,
+        version_table,
+    )
+
+__all__ = [
+    "ApiMapping",
+    "DataError",
+    "EnvironmentVariable",
+    "Soc",
+    "Surface",
+    "UnknownTarget",
+    "UnknownVersion",
+    "VersionRow",
+    "api_mappings",
+    "environment_variables",
+    "find_api_mapping",
+    "find_environment_variable",
+    "find_soc",
+    "nearest_version",
+    "resolve_target",
+    "socs",
+    "surface",
+    "torch_of",
+    "version_table",
+    "versions",
+    "versions_with",
+]
+
+_HOME = {
+    "ApiMapping": "mappings",
+    "DataError": "mappings",
+    "EnvironmentVariable": "mappings",
+    "Soc": "targets",
+    "Surface": "surfaces",
+    "UnknownTarget": "targets",
+    "UnknownVersion": "surfaces",
+    "VersionRow": "targets",
+    "api_mappings": "mappings",
+    "environment_variables": "mappings",
+    "find_api_mapping": "mappings",
+    "find_environment_variable": "mappings",
+    "find_soc": "targets",
+    "nearest_version": "surfaces",
+    "resolve_target": "targets",
+    "socs": "targets",
+    "surface": "surfaces",
+    "torch_of": "surfaces",
+    "version_table": "targets",
+    "versions": "surfaces",
+    "versions_with": "surfaces",
+}
+
+
+def __getattr__(name: str) -> object:
+    if name not in _HOME:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module
+
+    value = getattr(import_module(f"{__name__}.{_HOME[name]}"), name)
+    globals()[name] = value
+    return value
