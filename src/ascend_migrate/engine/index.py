@@ -1,9 +1,25 @@
-"""What the files of a project must know of each other, gathered before any of them is converted."""
+"""What the files of a project must know of each other, gathered before any of them is converted.
+
+Gathering reads bytes with regular expressions, not trees: it runs over every file of the project, and what it
+misses only makes a finding less certain.
+"""
 
 from __future__ import annotations
 
+import hashlib
+import json
+import re
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from ascend_migrate.rules.base import ProjectFacts
+from ascend_migrate.syntax.literals import names_backend, names_device
+
+_DEF = re.compile(rb"^([ \t]*)(?:async[ \t]+)?(def|class)[ \t]+(\w+)[ \t]*(?:\(([^)]*)\))?", re.MULTILINE)
+_PARAMETER = re.compile(rb"^\s*(\w+)")
+_TENSOR_WORDS = re.compile(rb"\.cuda\(|\.to\(|nn\.Module|torch|Tensor|device")
+_CUDA_CODE = re.compile(rb"torch\.cuda|\.cuda\(|[\"']cuda|nccl|torch[ \t]+import[ \t]+cuda")
 
 
 @dataclass(frozen=True)
@@ -12,24 +28,96 @@ class FileFacts:
 
     path: str
     uses_cuda: bool = False
+    device_parameters: dict[str, tuple[int, ...]] = field(default_factory=dict)
+    cuda_classes: dict[str, bool] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class ProjectIndex:
     """The project seen from above. ``digest`` changes when anything does that could change a file's result."""
 
-    uses_cuda: bool = False
+    facts: ProjectFacts = field(default_factory=ProjectFacts)
 
-    @property
+    @cached_property
     def digest(self) -> str:
-        return str(int(self.uses_cuda))
+        facts = self.facts
+        content = [
+            facts.uses_cuda,
+            sorted((k, list(v)) for k, v in facts.device_parameters.items()),
+            sorted(facts.cuda_classes.items()),
+        ]
+        return hashlib.sha256(json.dumps(content).encode()).hexdigest()[:16]
 
 
 def gather(path: str, data: bytes) -> FileFacts | None:
     """The facts of one Python file, or None when it contributes nothing. Never raises."""
-    return None
+    uses_cuda = _CUDA_CODE.search(data) is not None
+    if not uses_cuda and b"device" not in data and b"backend" not in data:
+        return None
+    parameters: dict[str, tuple[int, ...]] = {}
+    classes: dict[str, bool] = {}
+    owner: tuple[bytes, bytes] | None = None
+    for match in _DEF.finditer(data):
+        indent, keyword, name, arguments = match.groups()
+        if keyword == b"class":
+            owner = (indent, name)
+            continue
+        inside = owner is not None and len(indent) > len(owner[0])
+        if not inside:
+            owner = None
+        if owner is not None and name == b"cuda":
+            classes[_text(owner[1])] = _moves_tensors(data, match.end(), indent)
+        if arguments and (b"device" in arguments or b"backend" in arguments):
+            positions = _device_positions(arguments, inside)
+            if positions:
+                called = owner[1] if owner is not None and name == b"__init__" else name
+                parameters[_text(called)] = positions
+    if not (uses_cuda or parameters or classes):
+        return None
+    return FileFacts(path, uses_cuda, parameters, classes)
+
+
+def _text(name: bytes) -> str:
+    return name.decode("utf-8", "replace")
+
+
+def _device_positions(arguments: bytes, method: bool) -> tuple[int, ...]:
+    found: list[int] = []
+    for position, argument in enumerate(arguments.split(b",")):
+        match = _PARAMETER.match(argument)
+        if match is None:
+            if argument.strip().startswith(b"*"):
+                break
+            continue
+        name = _text(match.group(1))
+        if names_device(name) or names_backend(name):
+            found.append(position - method)
+    return tuple(found)
+
+
+def _moves_tensors(data: bytes, start: int, indent: bytes) -> bool:
+    """Whether the body of a method (from ``start`` to the next line indented no deeper) touches tensors."""
+    end = re.compile(rb"^(?![ \t]*(?:#|$))(?!" + re.escape(indent) + rb"[ \t])", re.MULTILINE)
+    stop = end.search(data, data.find(b"\n", start) + 1)
+    body = data[start : stop.start() if stop else len(data)]
+    return _TENSOR_WORDS.search(body) is not None
 
 
 def build(facts: Iterable[FileFacts]) -> ProjectIndex:
-    """Merge the facts of all files; the order does not matter."""
-    return ProjectIndex()
+    """Merge the facts of all files; the order does not matter.
+
+    Functions of one name that disagree about their parameters decide nothing.
+    """
+    uses_cuda = False
+    parameters: dict[str, tuple[int, ...] | None] = {}
+    classes: dict[str, bool] = {}
+    for entry in facts:
+        uses_cuda = uses_cuda or entry.uses_cuda
+        for name, positions in entry.device_parameters.items():
+            known = parameters.setdefault(name, positions)
+            if known != positions:
+                parameters[name] = None
+        for name, moves in entry.cuda_classes.items():
+            classes[name] = classes.get(name, False) or moves
+    agreed = {name: positions for name, positions in parameters.items() if positions is not None}
+    return ProjectIndex(ProjectFacts(agreed, classes, uses_cuda))

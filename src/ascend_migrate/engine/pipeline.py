@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from functools import lru_cache
 
+from ascend_migrate import knowledge
 from ascend_migrate.engine.index import ProjectIndex
-from ascend_migrate.model import FileReport, Target
+from ascend_migrate.model import Edit, FileError, FileReport, Finding, Target
+from ascend_migrate.rules import all_rules
+from ascend_migrate.rules.base import Context, ProjectFacts, Rule
+from ascend_migrate.syntax.text import DecodeError, SourceText, apply_edits
+from ascend_migrate.syntax.tree import ParseError, parse
 
 
 @dataclass(frozen=True)
@@ -16,7 +23,134 @@ class EngineOptions:
     select: tuple[str, ...] = ()
     ignore: tuple[str, ...] = ()
 
+    def wants(self, code: str) -> bool:
+        """Whether findings of ``code`` are asked for. The longer prefix wins, as in ruff; a tie ignores."""
+        selected = max((len(p) for p in self.select if code.startswith(p)), default=-1 if self.select else 0)
+        ignored = max((len(p) for p in self.ignore if code.startswith(p)), default=-1)
+        return selected >= 0 and selected > ignored
+
 
 def process(path: str, data: bytes, options: EngineOptions, index: ProjectIndex) -> FileReport:
     """Analyze and convert one Python file. Never raises for what the bytes are."""
-    return FileReport(path)
+    wanted = _wanted(data, options, index.facts)
+    if not wanted:
+        return FileReport(path)
+    try:
+        source = SourceText.decode(data)
+    except DecodeError as error:
+        return FileReport(path, errors=(FileError(path, 1, str(error)),))
+    try:
+        findings = _check(path, source, wanted, options, index.facts)
+    except ParseError as error:
+        return FileReport(path, errors=(FileError(path, error.line, _parse_message(source, error)),))
+    findings, edits = _compatible(findings)
+    if not edits:
+        return FileReport(path, tuple(findings))
+    text = apply_edits(source.text, edits)
+    problem = _verify(path, SourceText(text, source.encoding, source.bom), wanted, options, index.facts)
+    if problem is not None:
+        unfixed = tuple(replace(finding, fix=None) for finding in findings)
+        return FileReport(path, unfixed, (FileError(path, 1, problem),))
+    return FileReport(path, tuple(findings), new_bytes=source.encode(text))
+
+
+@lru_cache(maxsize=8)
+def _rules(options: EngineOptions) -> tuple[Rule, ...]:
+    return tuple(rule for rule in all_rules() if options.wants(rule.code))
+
+
+@lru_cache(maxsize=8)
+def _byte_markers(options: EngineOptions) -> tuple[tuple[Rule, tuple[bytes, ...]], ...]:
+    return tuple((rule, tuple(m.encode() for m in rule.all_markers)) for rule in _rules(options))
+
+
+def _wanted(data: bytes, options: EngineOptions, facts: ProjectFacts) -> list[Rule]:
+    """The rules that can have something to say about ``data``, by a look at its bytes."""
+    present: dict[bytes, bool] = {}
+
+    def holds(marker: bytes) -> bool:
+        if marker not in present:
+            present[marker] = marker in data
+        return present[marker]
+
+    wanted = [
+        rule
+        for rule, markers in _byte_markers(options)
+        if not rule.runs_last and any(holds(marker) for marker in markers)
+    ]
+    entry = facts.uses_cuda and holds(b"__main__") and holds(b"torch")
+    wanted += [rule for rule in _rules(options) if rule.runs_last and (wanted or entry)]
+    return wanted
+
+
+def _check(
+    path: str, source: SourceText, rules: Iterable[Rule], options: EngineOptions, facts: ProjectFacts
+) -> list[Finding]:
+    """All findings of one file, in the order of their places. Raises :class:`ParseError`."""
+    rules = list(rules)
+    markers = tuple(sorted({marker for rule in rules for marker in rule.all_markers}))
+    tree = parse(source, markers)
+    target = options.target
+    surface = knowledge.surface(target.torch_npu)
+    context = Context(path, tree, target, surface, facts, knowledge.find_api_mapping)
+    findings: list[Finding] = []
+    for rule in sorted(rules, key=lambda rule: (rule.runs_last, rule.code)):
+        findings.extend(rule.check(context))
+    return sorted(findings, key=lambda finding: finding.sort_key)
+
+
+def _compatible(findings: list[Finding]) -> tuple[list[Finding], list[Edit]]:
+    """All edits that fit together. A fix that overlaps an earlier one is withdrawn, not half applied."""
+    taken: list[Edit] = []
+    kept: list[Finding] = []
+    for finding in findings:
+        if finding.fix is not None:
+            edits = [edit for edit in finding.fix.edits if edit not in taken]
+            if any(_overlap(edit, other) for edit in edits for other in taken):
+                finding = replace(finding, fix=None)
+            else:
+                taken.extend(edits)
+        kept.append(finding)
+    return kept, taken
+
+
+def _overlap(one: Edit, other: Edit) -> bool:
+    if one.start == one.end or other.start == other.end:  # insertions only meet at the very same place
+        return (one.start == other.start and one.end == other.end) or (
+            one.start < other.start < one.end or other.start < one.start < other.end
+        )
+    return one.start < other.end and other.start < one.end
+
+
+def _verify(
+    path: str, source: SourceText, rules: list[Rule], options: EngineOptions, facts: ProjectFacts
+) -> str | None:
+    """What is wrong with converted text: it must parse, and a second conversion must change nothing."""
+    try:
+        again = _check(path, source, rules, options, facts)
+    except ParseError as error:
+        return (
+            f"left unchanged: the converted text would not parse (line {error.line}: {error}); please report"
+        )
+    rest = [finding for finding in again if finding.fix is not None]
+    if rest:
+        first = rest[0]
+        return (
+            f"left unchanged: a second conversion would change it again ({first.code} at line "
+            f"{first.span.line}); please report"
+        )
+    return None
+
+
+def _parse_message(source: SourceText, error: ParseError) -> str:
+    """Why a file could not be read, in words that say what to do."""
+    import sys
+
+    import libcst
+
+    version = ".".join(str(part) for part in sys.version_info[:2])
+    try:
+        libcst.parse_module(source.text)
+    except (libcst.ParserSyntaxError, RecursionError, ValueError):
+        return f"not valid Python {version}: {error}"
+    return f"newer than this Python {version} can read ({error}); run ascend-migrate with a newer Python"

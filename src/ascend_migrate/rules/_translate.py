@@ -1,0 +1,175 @@
+"""From a CUDA name to its NPU name on the target version: what every rule that renames asks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache, cached_property
+from typing import TYPE_CHECKING
+
+from ascend_migrate.model import Edit, Level
+from ascend_migrate.syntax.names import Reference
+
+if TYPE_CHECKING:
+    from ascend_migrate.knowledge import ApiMapping
+    from ascend_migrate.rules.base import Context
+
+
+@dataclass(frozen=True)
+class Translation:
+    """``npu`` is the new dotted name, or None when the target has none. ``depth`` counts the leading parts of
+    the old name that the answer is about."""
+
+    cuda: str
+    npu: str | None
+    depth: int
+    level: Level = "error"
+    message: str = ""
+    help: str = ""
+
+
+def translate(context: Context, qualname: str) -> Translation | None:
+    """The NPU side of a dotted torch name; None when the name has nothing to do with CUDA."""
+    parts = qualname.split(".")
+    row, depth = _row(context, parts)
+    if row is not None:
+        return _by_row(context, parts, row, depth)
+    if parts[:2] == ["torch", "profiler"]:
+        return _profiler(context, parts)
+    if parts[:2] != ["torch", "cuda"]:
+        return None
+    candidate = ".".join(["torch", "npu", *parts[2:]])
+    if context.surface.has(candidate):
+        return Translation(qualname, candidate, len(parts))
+    depth = _missing_depth(context, parts)
+    return _missing(context, parts, depth)
+
+
+@cache
+def name_markers() -> tuple[str, ...]:
+    """What a file must hold to have any name with a translation: ``cuda``, or the last part of a row's name."""
+    from ascend_migrate import knowledge
+
+    last = {row.name.rpartition(".")[2] for row in knowledge.api_mappings() if "cuda" not in row.name}
+    return ("cuda", "ProfilerActivity.CUDA", *sorted(last))
+
+
+def _row(context: Context, parts: list[str]) -> tuple[ApiMapping | None, int]:
+    """The row that speaks of a dotted name or of what it belongs to, and how many parts it is about."""
+    for depth in range(len(parts), 1, -1):
+        row = context.mapping(".".join(parts[:depth]))
+        if row is not None:
+            return row, max(depth, 2) if not row.cuda.endswith(".*") else len(parts)
+    return None, 0
+
+
+def _by_row(context: Context, parts: list[str], row: ApiMapping, depth: int) -> Translation:
+    qualname = ".".join(parts)
+    new = row.replacement(context.target)
+    if new is not None:
+        return Translation(qualname, ".".join([new, *parts[depth:]]), len(parts))
+    return Translation(qualname, None, depth, row.level, row.message, row.help)
+
+
+def _profiler(context: Context, parts: list[str]) -> Translation | None:
+    """The whole profiler moves as soon as the file asks it to watch CUDA, and otherwise stays.
+
+    Source: torch_npu's profiler records NPU activity; torch's own does not know that device.
+    """
+    watches = context.memo.get("profiler_watches_cuda")
+    if watches is None:
+        watches = any(r.qualname == "torch.profiler.ProfilerActivity.CUDA" for r in context.references)
+        context.memo["profiler_watches_cuda"] = watches
+    new = ".".join(["torch_npu", *parts[1:]])
+    if not watches or len(parts) < 3 or not context.surface.has(".".join(["torch_npu", *parts[1:3]])):
+        return None
+    return Translation(
+        ".".join(parts), new.replace("ProfilerActivity.CUDA", "ProfilerActivity.NPU"), len(parts)
+    )
+
+
+def translate_npu(context: Context, qualname: str) -> Translation | None:
+    """What to write for a name of ``torch_npu`` that does not exist; None when nothing is known of it."""
+    parts = qualname.split(".")
+    row, depth = _row(context, parts)
+    return None if row is None else _by_row(context, parts, row, depth)
+
+
+def _missing_depth(context: Context, parts: list[str]) -> int:
+    """How many leading parts it takes to reach the name that the target lacks."""
+    for depth in range(3, len(parts)):
+        if not context.surface.has(".".join(["torch", "npu", *parts[2:depth]])):
+            return depth
+    return len(parts)
+
+
+def _missing(context: Context, parts: list[str], depth: int) -> Translation:
+    from ascend_migrate import knowledge
+
+    old = ".".join(parts[:depth])
+    new = ".".join(["torch", "npu", *parts[2:depth]])
+    versions = knowledge.versions_with(new)
+    if versions:
+        help = f"{new} exists in torch_npu {_ranges(versions)}; choose such a version or do without it."
+    else:
+        help = "No version of torch_npu has it; do without it on the NPU, or guard it with a test for CUDA."
+    version = context.target.torch_npu
+    return Translation(
+        ".".join(parts), None, depth, "error", f"{old} has no counterpart in torch_npu {version}", help
+    )
+
+
+def _ranges(versions: tuple[str, ...]) -> str:
+    return versions[0] if len(versions) == 1 else f"{versions[0]} to {versions[-1]}"
+
+
+@dataclass(frozen=True)
+class Use:
+    """A written reference to a CUDA name, and the part of the translation that is written there."""
+
+    reference: Reference
+    translation: Translation
+
+    @cached_property
+    def is_written_here(self) -> bool:
+        """False when the part that changes comes from an import, which is edited there instead."""
+        translation = self.translation
+        if translation.npu is None:
+            return translation.depth > self.reference.root_parts
+        new = translation.npu.split(".")
+        old = self.reference.parts
+        if len(new) != len(old):
+            return True
+        return any(a != b for a, b in zip(old[self.reference.root_parts :], new[self.reference.root_parts :]))
+
+
+def uses(context: Context) -> Iterator[Use]:
+    """Every written use of a torch name with a translation, in source order, cached on the context."""
+    cached: list[Use] | None = context.memo.get("uses")
+    if cached is None:
+        cached = []
+        for reference in context.references:
+            if reference.parts[0] == "torch" and len(reference.parts) > 1:
+                translation = translate(context, reference.qualname)
+                if translation is not None:
+                    use = Use(reference, translation)
+                    if use.is_written_here:
+                        cached.append(use)
+        context.memo["uses"] = cached
+    yield from cached
+
+
+def edits_for(context: Context, use: Use) -> list[Edit | None]:
+    """The edits that spell ``use`` for the NPU; holds a None when a name it needs is not at hand there."""
+    reference, new = use.reference, (use.translation.npu or "").split(".")
+    old = reference.parts
+    if len(new) == len(old) and (new[0] == old[0] or reference.root_parts > 1):
+        return [
+            context.edit_attribute(attribute, new[position])
+            for position, attribute in enumerate(reference.attributes, reference.root_parts)
+            if old[position] != new[position]
+        ]
+    root = context.name_for(new[0], reference.node)
+    if root is None:
+        return [None]
+    return [context.edit_node(reference.node, ".".join([root, *new[1:]]))]

@@ -1,0 +1,77 @@
+"""A string that names the CUDA device.
+
+``"cuda"``, ``"cuda:0"``, and templates such as ``f"cuda:{rank}"``, ``"cuda:%d" % rank`` or ``"cuda:" + str(i)``
+are rewritten where they are a device: in ``torch.device``, ``.to``, ``map_location=`` and the like, in
+comparisons with a device, as the default of an option or parameter that is named as a device, and when they
+reach such a place through a variable, a parameter or a return value of the same file. Everything else that is
+spelled ``cuda`` (a key, a file name, a text) is none of this rule's business.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from ascend_migrate.model import Finding
+from ascend_migrate.rules.base import Context, Example, Rule
+from ascend_migrate.rules.map_location import map_location_tables
+from ascend_migrate.syntax.devices import DeviceLiteral, literal_edit
+
+_IMPORT = "import torch\nimport torch_npu  # noqa: F401\n"
+
+
+class DeviceString(Rule):
+    code = "NPU120"
+    name = "device-string"
+    level = "error"
+    examples = (
+        Example(
+            "import torch\n\ndevice = torch.device('cuda:0' if torch.cuda.is_available() else 'cpu')\n",
+            _IMPORT + "\ndevice = torch.device('npu:0' if torch.npu.is_available() else 'cpu')\n",
+        ),
+        Example(
+            "import torch\n\nx = torch.zeros(3, device=f'cuda:{rank}')\ny = x.to('cuda:%d' % rank)\n",
+            _IMPORT + "\nx = torch.zeros(3, device=f'npu:{rank}')\ny = x.to('npu:%d' % rank)\n",
+        ),
+        Example(
+            "import torch\n\nwhere = 'cuda'\nif where == 'cuda':\n    x = torch.ones(2).to(where)\n",
+            _IMPORT + "\nwhere = 'npu'\nif where == 'npu':\n    x = torch.ones(2).to(where)\n",
+        ),
+        Example(
+            "import argparse\n\np = argparse.ArgumentParser()\n"
+            "p.add_argument('--device', default='cuda', choices=['cpu', 'cuda'], help='cpu or cuda')\n",
+            "import argparse\n\np = argparse.ArgumentParser()\n"
+            "p.add_argument('--device', default='npu', choices=['cpu', 'npu'], help='cpu or cuda')\n",
+        ),
+        Example("cars = {'cuda': 1970, 'charger': 1966}\nprint('cuda')\nurl = 'https://example.com/cuda'\n"),
+        Example("device = 'npu' if has_npu() else 'cuda'\nchoices = ['cpu', 'cuda', 'npu']\n"),
+    )
+
+    def check(self, context: Context) -> Iterator[Finding]:
+        keys = {key for table in map_location_tables(context) for key in table.keys}
+        for literal in context.device_literals:
+            if literal.kind != "device" or literal.verdict.answer != "yes" or context.knows_npu(literal.node):
+                continue
+            if _inside(context, literal.node, keys):
+                continue
+            yield context.finding(
+                self,
+                literal.node,
+                f"{literal.value!r} names the CUDA device{_because(context, literal)}",
+                edits=[literal_edit(context.tree, literal)],
+            )
+
+
+def _inside(context: Context, node: ast.AST, holders: set[ast.expr | None]) -> bool:
+    return node in holders or any(
+        a in holders for a in context.tree.ancestors(node) if isinstance(a, ast.expr)
+    )
+
+
+def _because(context: Context, literal: DeviceLiteral) -> str:
+    """Where else the decision fell, for a literal that becomes a device in another line."""
+    place = literal.verdict.place
+    line = getattr(place, "lineno", None)
+    if line is None or line == literal.node.lineno:
+        return ""
+    return f" ({literal.verdict.reason} in line {line})"

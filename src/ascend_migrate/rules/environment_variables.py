@@ -1,0 +1,139 @@
+"""An environment variable of CUDA or NCCL that has a twin on the NPU.
+
+``CUDA_VISIBLE_DEVICES`` is ``ASCEND_RT_VISIBLE_DEVICES`` there, and so on. The name is rewritten where it is a
+name: in ``os.environ``, ``os.getenv``, ``setdefault``, ``putenv``, the environment of a subprocess, a command
+that begins with an assignment to it. It stays in texts.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from ascend_migrate import knowledge
+from ascend_migrate.model import Edit, Finding
+from ascend_migrate.rules.base import Context, Example, Rule
+
+_NAME = re.compile(r"(?:CUDA|NCCL|TORCH_NCCL|PYTORCH_CUDA|NVIDIA|CUBLAS|CUDNN|TORCH_CUDA)_\w+")
+_ASSIGNMENT = re.compile(rf"({_NAME.pattern})=")
+_PIECE = re.compile(r"[A-Za-z]{0,2}(\"\"\"|'''|\"|')")
+_PROSE = frozenset({"print", "debug", "info", "warning", "warn", "error", "critical", "exception", "log"})
+
+
+@dataclass(frozen=True)
+class VariableUse:
+    """A place where the name of an environment variable is written: its character range."""
+
+    node: ast.AST
+    name: str
+    start: int
+
+    def edit(self, new: str) -> Edit:
+        return Edit(self.start, self.start + len(self.name), new)
+
+
+def variable_uses(context: Context) -> list[VariableUse]:
+    """All names of CUDA or NCCL environment variables that are used as names, in source order."""
+    known: list[VariableUse] | None = context.memo.get("environment")
+    if known is None:
+        known = sorted(_find(context), key=lambda use: use.start)
+        context.memo["environment"] = known
+    return known
+
+
+def _find(context: Context) -> Iterator[VariableUse]:
+    tree = context.tree
+    strings: list[ast.Constant | ast.JoinedStr] = [*tree.nodes(ast.Constant), *tree.nodes(ast.JoinedStr)]
+    for node in strings:
+        if isinstance(node, ast.Constant):
+            if not isinstance(node.value, str) or isinstance(tree.parents[node], (ast.JoinedStr, ast.Expr)):
+                continue
+            value = node.value
+        else:
+            head = node.values[0] if node.values else None
+            value = str(head.value) if isinstance(head, ast.Constant) else ""
+        match = _NAME.fullmatch(value) or _ASSIGNMENT.match(value)
+        if match is None or _is_prose(tree.parents[node]):
+            continue
+        name = match.group(1) if match.re is _ASSIGNMENT else match.group()
+        source = tree.text(node)
+        quote = _PIECE.match(source)
+        if quote is not None and source.startswith(name, quote.end()):
+            yield VariableUse(node, name, tree.start(node) + quote.end())
+    for keyword in tree.nodes(ast.keyword):
+        if keyword.arg and _NAME.fullmatch(keyword.arg):
+            yield VariableUse(keyword, keyword.arg, tree.start(keyword))
+
+
+def _is_prose(parent: ast.AST) -> bool:
+    if isinstance(parent, ast.keyword):
+        return parent.arg in ("help", "description", "msg", "reason")
+    if isinstance(parent, ast.Call):
+        func = parent.func
+        name = func.attr if isinstance(func, ast.Attribute) else getattr(func, "id", "")
+        return name in _PROSE
+    return False
+
+
+class EnvironmentVariable(Rule):
+    code = "NPU140"
+    name = "environment-variable"
+    level = "warning"
+    markers = ("CUDA_", "NCCL_", "NVIDIA_", "CUBLAS_", "CUDNN_")
+    examples = (
+        Example(
+            "import os\n\nos.environ['CUDA_VISIBLE_DEVICES'] = '0,1'\nblocking = os.getenv('CUDA_LAUNCH_BLOCKING')\n",
+            "import os\n\nos.environ['ASCEND_RT_VISIBLE_DEVICES'] = '0,1'\n"
+            "blocking = os.getenv('ASCEND_LAUNCH_BLOCKING')\n",
+        ),
+        Example(
+            "import os\nimport subprocess\n\n"
+            "subprocess.run(['python', 'train.py'], env=dict(os.environ, CUDA_VISIBLE_DEVICES='3'))\n"
+            "os.system(f'CUDA_VISIBLE_DEVICES={gpu} python train.py')\n",
+            "import os\nimport subprocess\n\n"
+            "subprocess.run(['python', 'train.py'], env=dict(os.environ, ASCEND_RT_VISIBLE_DEVICES='3'))\n"
+            "os.system(f'ASCEND_RT_VISIBLE_DEVICES={gpu} python train.py')\n",
+        ),
+        Example("print('CUDA_VISIBLE_DEVICES')\nhelp_text = 'set CUDA_VISIBLE_DEVICES to choose a card'\n"),
+    )
+
+    def check(self, context: Context) -> Iterator[Finding]:
+        for use in variable_uses(context):
+            row = knowledge.find_environment_variable(use.name)
+            if row is None or row.npu is None or context.knows_npu(use.node):
+                continue
+            yield context.finding(
+                self,
+                use.node,
+                f"{use.name} means nothing on the NPU; {row.npu} does",
+                row.help,
+                edits=[use.edit(row.npu)] if row.same_values else [],
+                uses_npu=False,
+                place=(use.start, use.start + len(use.name)),
+            )
+
+
+class EnvironmentVariableWithoutTwin(Rule):
+    """An environment variable that nothing on the NPU reads."""
+
+    code = "NPU141"
+    name = "environment-variable-without-twin"
+    level = "info"
+    markers = EnvironmentVariable.markers
+    examples = (Example("import os\n\nos.environ['NCCL_P2P_DISABLE'] = '1'\n", codes=("NPU141",)),)
+
+    def check(self, context: Context) -> Iterator[Finding]:
+        for use in variable_uses(context):
+            row = knowledge.find_environment_variable(use.name)
+            if row is None or row.npu is not None or context.knows_npu(use.node):
+                continue
+            yield context.finding(
+                self,
+                use.node,
+                row.message,
+                row.help,
+                level=row.level,
+                place=(use.start, use.start + len(use.name)),
+            )

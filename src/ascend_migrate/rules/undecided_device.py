@@ -1,0 +1,37 @@
+"""A string spelled like the CUDA device or the NCCL backend whose use cannot be told.
+
+It is not rewritten: ``"cuda"`` may be a device, or the key of something else. The message says what would decide
+it. If it is a device, write ``npu`` (or ``hccl``) by hand; naming the variable, parameter or key after the device
+lets the tool see it the next time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ascend_migrate.model import Finding
+from ascend_migrate.rules.base import Context, Example, Rule
+from ascend_migrate.syntax.literals import npu_spelling
+
+
+class UndecidedDevice(Rule):
+    code = "NPU121"
+    name = "undecided-device"
+    level = "warning"
+    markers = ("cuda", "nccl", "NCCL")
+    examples = (
+        Example("cars = {'cuda': 1970, 'charger': 1966}\n", codes=("NPU121",)),
+        Example("run_benchmark('cuda')\n", codes=("NPU121",)),
+        Example("print('cuda')\n", codes=()),
+    )
+
+    def check(self, context: Context) -> Iterator[Finding]:
+        for literal in context.device_literals:
+            if literal.verdict.answer == "unknown" and not context.knows_npu(literal.node):
+                reason = literal.verdict.reason or "nothing around it says device or backend"
+                yield context.finding(
+                    self,
+                    literal.node,
+                    f"{literal.value!r} may be a {literal.kind}, or not: {reason}",
+                    f"If it is one, write {npu_spelling(literal.value)!r}; if not, nothing is to do.",
+                )
