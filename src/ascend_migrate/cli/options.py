@@ -31,7 +31,9 @@ Select = Annotated[
 ]
 Ignore = Annotated[
     Optional[list[str]],
-    typer.Option("--ignore", metavar="CODES", help="No findings whose code starts so; wins over --select."),
+    typer.Option(
+        "--ignore", metavar="CODES", help="No findings whose code starts so; the longer prefix wins."
+    ),
 ]
 Soc = Annotated[
     Optional[str],

@@ -10,6 +10,7 @@ Only names that a cache needs can be loaded from one, so a manipulated file cann
 from __future__ import annotations
 
 import hashlib
+import io
 import os
 import pickle
 import time
@@ -35,12 +36,16 @@ file system with coarse times. It is compared by content the next time."""
 
 @dataclass(frozen=True)
 class Entry:
-    """What is known of one source file. ``mtime_ns`` is -1 when only the content can tell."""
+    """What is known of one source file. ``mtime_ns`` is -1 when only the content can tell.
+
+    ``facts`` are packed (:func:`pack`): a run in which nothing changed does not need them, nor the module
+    that they are defined in.
+    """
 
     mtime_ns: int
     size: int
     sha256: bytes
-    facts: FileFacts | None
+    facts: bytes
     report: FileReport
 
 
@@ -102,9 +107,7 @@ def _own_files() -> tuple[int, int, int]:
 
 
 class _Unpickler(pickle.Unpickler):
-    _ALLOWED = frozenset(
-        {"ascend_migrate.model", "ascend_migrate.engine.cache", "ascend_migrate.engine.index"}
-    )
+    _ALLOWED = frozenset({"ascend_migrate.model", __name__, "ascend_migrate.engine.index"})
 
     def find_class(self, module: str, name: str) -> Any:
         if (module in self._ALLOWED and "." not in name) or (module, name) in {
@@ -115,6 +118,17 @@ class _Unpickler(pickle.Unpickler):
             if isinstance(found, type):
                 return found
         raise pickle.UnpicklingError(f"{module}.{name} does not belong in a cache")
+
+
+def pack(facts: FileFacts | None) -> bytes:
+    """What a file contributes to the project index, as bytes."""
+    return pickle.dumps(facts, protocol=5)
+
+
+def unpack(data: bytes) -> FileFacts | None:
+    """The inverse of :func:`pack`."""
+    facts: FileFacts | None = _Unpickler(io.BytesIO(data)).load()
+    return facts
 
 
 def load(path: Path, wanted_key: str) -> Cache | None:

@@ -59,7 +59,6 @@ def analyze(
     cache_file: Path | None = None,
     progress: Progress | None = None,
     engine: Engine | None = None,
-    target: Callable[[Request], Target] = Request.target,
 ) -> tuple[Target, list[FileReport]]:
     """The target and the report of every file, in order; the reports hold no edits.
 
@@ -67,7 +66,7 @@ def analyze(
         per_file_ignores: what ``ignored_in`` decides by; a part of the cache key.
         ignored_in: the codes ignored in one file.
         cache_file: where results are remembered, or None.
-        engine, target: for tests; the real ones by default.
+        engine: the functions to call; the real ones by default.
 
     Raises:
         ValueError: the target does not exist.
@@ -80,12 +79,12 @@ def analyze(
             cache.save(cache_file, replace(old, entries=known))
         return old.target, [known[file.name].report for file in files]
 
-    chosen = old.target if old is not None else target(request)
+    chosen = old.target if old is not None else request.target()
     from ascend_migrate.engine.runner import Runner
 
     size = sum(file.size for file in files if file.name not in known)
     with Runner(size, jobs=jobs, engine=engine) as runner:
-        facts = {name: entry.facts for name, entry in known.items()}
+        facts = {name: cache.unpack(entry.facts) for name, entry in known.items()}
         unknown = [file for file in files if file.name not in known]
         facts.update((file.name, fact) for file, fact in runner.gather(unknown))
         index = runner.engine.build(fact for fact in facts.values() if fact is not None)
@@ -103,7 +102,7 @@ def analyze(
                 digest = _hash(file)
                 if digest is not None:
                     entries[file.name] = cache.Entry(
-                        file.mtime_ns, file.size, digest, facts[file.name], fresh[file.name]
+                        file.mtime_ns, file.size, digest, cache.pack(facts[file.name]), fresh[file.name]
                     )
         cache.save(cache_file, cache.Cache(wanted, chosen, index.digest, entries))
     return chosen, [known[file.name].report if file.name in known else fresh[file.name] for file in files]
