@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -13,6 +14,9 @@ from ascend_migrate.rules import all_rules
 from ascend_migrate.rules.base import Context, ProjectFacts, Rule
 from ascend_migrate.syntax.text import DecodeError, SourceText, apply_edits
 from ascend_migrate.syntax.tree import ParseError, parse
+
+_SAFE_DEPTH = 60
+_SAFE_LINE = 5000
 
 
 @dataclass(frozen=True)
@@ -43,6 +47,8 @@ def process(path: str, data: bytes, options: EngineOptions, index: ProjectIndex)
         findings = _check(path, source, wanted, options, index.facts)
     except ParseError as error:
         return FileReport(path, errors=(FileError(path, error.line, _parse_message(source, error)),))
+    except RecursionError:
+        return FileReport(path, errors=(FileError(path, 1, "an expression is nested too deeply"),))
     findings, edits = _compatible(findings)
     if not edits:
         return FileReport(path, tuple(findings))
@@ -129,9 +135,7 @@ def _verify(
     try:
         again = _check(path, source, rules, options, facts)
     except ParseError as error:
-        return (
-            f"left unchanged: the converted text would not parse (line {error.line}: {error}); please report"
-        )
+        return f"left unchanged: the converted text would not parse (line {error.line}: {error}); please report"
     rest = [finding for finding in again if finding.fix is not None]
     if rest:
         first = rest[0]
@@ -144,13 +148,27 @@ def _verify(
 
 def _parse_message(source: SourceText, error: ParseError) -> str:
     """Why a file could not be read, in words that say what to do."""
-    import sys
+    version = ".".join(str(part) for part in sys.version_info[:2])
+    if _is_newer_python(source.text):
+        return f"newer than this Python {version} can read ({error}); run ascend-migrate with a newer Python"
+    return f"not valid Python {version}: {error}"
 
+
+def _is_newer_python(text: str) -> bool:
+    """Whether text that this interpreter cannot parse is valid in a newer one, as far as libcst knows."""
+    depth = deepest = 0
+    for character in text:
+        if character in "([{":
+            depth += 1
+            deepest = max(deepest, depth)
+        elif character in ")]}":
+            depth -= 1
+    if deepest > _SAFE_DEPTH or len(max(text.splitlines(), key=len, default="")) > _SAFE_LINE:
+        return False  # libcst's parser recurses in native code: too deep an input ends the process
     import libcst
 
-    version = ".".join(str(part) for part in sys.version_info[:2])
     try:
-        libcst.parse_module(source.text)
+        libcst.parse_module(text)
     except (libcst.ParserSyntaxError, RecursionError, ValueError):
-        return f"not valid Python {version}: {error}"
-    return f"newer than this Python {version} can read ({error}); run ascend-migrate with a newer Python"
+        return False
+    return True

@@ -83,9 +83,7 @@ def _profiler(context: Context, parts: list[str]) -> Translation | None:
     new = ".".join(["torch_npu", *parts[1:]])
     if not watches or len(parts) < 3 or not context.surface.has(".".join(["torch_npu", *parts[1:3]])):
         return None
-    return Translation(
-        ".".join(parts), new.replace("ProfilerActivity.CUDA", "ProfilerActivity.NPU"), len(parts)
-    )
+    return Translation(".".join(parts), new.replace("ProfilerActivity.CUDA", "ProfilerActivity.NPU"), len(parts))
 
 
 def translate_npu(context: Context, qualname: str) -> Translation | None:
@@ -114,9 +112,7 @@ def _missing(context: Context, parts: list[str], depth: int) -> Translation:
     else:
         help = "No version of torch_npu has it; do without it on the NPU, or guard it with a test for CUDA."
     version = context.target.torch_npu
-    return Translation(
-        ".".join(parts), None, depth, "error", f"{old} has no counterpart in torch_npu {version}", help
-    )
+    return Translation(".".join(parts), None, depth, "error", f"{old} has no counterpart in torch_npu {version}", help)
 
 
 def _ranges(versions: tuple[str, ...]) -> str:

@@ -30,9 +30,7 @@ class AbsentNpuName(Rule):
 
     def check(self, context: Context) -> Iterator[Finding]:
         for reference in context.references_under(*_ROOTS):
-            if any(part.startswith("_") for part in reference.parts) or context.surface.has(
-                reference.qualname
-            ):
+            if any(part.startswith("_") for part in reference.parts) or context.surface.has(reference.qualname):
                 continue
             depth = self._depth(context, reference.parts)
             if depth <= reference.root_parts and reference.root_parts > 1:
@@ -63,13 +61,9 @@ class AbsentNpuName(Rule):
 
     def _depth(self, context: Context, parts: tuple[str, ...]) -> int:
         return (
-            next(
-                (d for d in range(1, len(parts)) if not context.surface.has(".".join(parts[:d]))), len(parts)
-            )
+            next((d for d in range(1, len(parts)) if not context.surface.has(".".join(parts[:d]))), len(parts))
             if parts[0] != "torch"
-            else next(
-                (d for d in range(3, len(parts)) if not context.surface.has(".".join(parts[:d]))), len(parts)
-            )
+            else next((d for d in range(3, len(parts)) if not context.surface.has(".".join(parts[:d]))), len(parts))
         )
 
     def _message(self, context: Context, parts: tuple[str, ...]) -> str:

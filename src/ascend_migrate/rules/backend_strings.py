@@ -40,11 +40,7 @@ class BackendString(Rule):
 
     def check(self, context: Context) -> Iterator[Finding]:
         for literal in context.device_literals:
-            if (
-                literal.kind == "backend"
-                and literal.verdict.answer == "yes"
-                and not context.knows_npu(literal.node)
-            ):
+            if literal.kind == "backend" and literal.verdict.answer == "yes" and not context.knows_npu(literal.node):
                 yield context.finding(
                     self,
                     literal.node,

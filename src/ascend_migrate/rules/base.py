@@ -181,9 +181,7 @@ class Context:
             fix = self._fix(exact, safety)
             if uses_npu:
                 self.npu_sites.append(node)
-        return Finding(
-            self.path, self.source.span(start, end), rule.code, level or rule.level, message, help, fix
-        )
+        return Finding(self.path, self.source.span(start, end), rule.code, level or rule.level, message, help, fix)
 
     def _fix(self, edits: list[Edit], safety: Safety) -> Fix:
         ordered = tuple(sorted(set(edits)))

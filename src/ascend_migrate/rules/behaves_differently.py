@@ -27,11 +27,7 @@ class BehavesDifferently(Rule):
     def check(self, context: Context) -> Iterator[Finding]:
         for use in uses(context):
             translation = use.translation
-            if (
-                translation.npu is None
-                and translation.level != "error"
-                and not context.knows_npu(use.reference.node)
-            ):
+            if translation.npu is None and translation.level != "error" and not context.knows_npu(use.reference.node):
                 yield context.finding(
                     self, use.reference.node, translation.message, translation.help, level=translation.level
                 )

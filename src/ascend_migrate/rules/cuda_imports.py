@@ -101,9 +101,7 @@ class CudaImports(Rule):
             ):
                 missing.append(translation)
         for translation in missing:
-            yield context.finding(
-                self, statement, translation.message, translation.help, level=translation.level
-            )
+            yield context.finding(self, statement, translation.message, translation.help, level=translation.level)
         if moved:
             context.memo.setdefault("moved_imports", set()).add(statement)
             places = sorted({m.module for m in moved})
@@ -127,10 +125,7 @@ class CudaImports(Rule):
         text = context.tree.text(statement)
         if "#" in text:
             return [None]  # a comment between the names would be lost
-        lines = [
-            f"from {module} import {', '.join(m.text for m in moved if m.module == module)}"
-            for module in modules
-        ]
+        lines = [f"from {module} import {', '.join(m.text for m in moved if m.module == module)}" for module in modules]
         if kept:
             names = ", ".join(a.name + (f" as {a.asname}" if a.asname else "") for a in kept)
             lines.append(f"from {statement.module} import {names}")
@@ -168,9 +163,7 @@ class CudaImports(Rule):
             if translation is None:
                 continue
             if translation.npu is None:
-                yield context.finding(
-                    self, statement, translation.message, translation.help, level=translation.level
-                )
+                yield context.finding(self, statement, translation.message, translation.help, level=translation.level)
                 continue
             new = _importable(translation.npu)
             if len(statement.names) == 1:
@@ -181,6 +174,4 @@ class CudaImports(Rule):
 
 def _importable(dotted: str) -> str:
     """The name under which a submodule of ``torch.npu`` may be imported."""
-    return (
-        "torch_npu.npu" + dotted[len("torch.npu") :] if dotted.split(".")[:2] == ["torch", "npu"] else dotted
-    )
+    return "torch_npu.npu" + dotted[len("torch.npu") :] if dotted.split(".")[:2] == ["torch", "npu"] else dotted

@@ -13,9 +13,7 @@ from collections.abc import Iterator
 from ascend_migrate.model import Finding
 from ascend_migrate.rules.base import Context, Example, Rule
 
-_FOREIGN = frozenset(
-    {"numba", "cupy", "pycuda", "jax", "cv2", "faiss", "tensorflow", "paddle", "mxnet", "tvm"}
-)
+_FOREIGN = frozenset({"numba", "cupy", "pycuda", "jax", "cv2", "faiss", "tensorflow", "paddle", "mxnet", "tvm"})
 _METHOD_OWNERS = ("torch.Tensor.cuda", "torch.nn.Module.cuda", "torch.nn.parameter.Parameter.cuda")
 
 
@@ -56,12 +54,7 @@ class CudaMethod(Rule):
             owner = _class_of(context, attribute.value)
             if owner in unrelated:
                 continue
-            if (
-                owner is None
-                and unrelated
-                and _mentions(context, unrelated)
-                and qualname not in _METHOD_OWNERS
-            ):
+            if owner is None and unrelated and _mentions(context, unrelated) and qualname not in _METHOD_OWNERS:
                 yield context.finding(
                     self,
                     attribute,
@@ -91,11 +84,7 @@ def _unrelated_classes(context: Context) -> frozenset[str]:
 def cuda_method_of(node: ast.ClassDef) -> ast.FunctionDef | None:
     """The method ``cuda`` that a class itself defines (not a property)."""
     for statement in node.body:
-        if (
-            isinstance(statement, ast.FunctionDef)
-            and statement.name == "cuda"
-            and not statement.decorator_list
-        ):
+        if isinstance(statement, ast.FunctionDef) and statement.name == "cuda" and not statement.decorator_list:
             return statement
     return None
 
@@ -108,9 +97,7 @@ def moves_tensors(context: Context, owner: ast.ClassDef, method: ast.FunctionDef
             return True
     for part in ast.walk(method):
         if isinstance(part, ast.Attribute):
-            if part.attr in ("cuda", "npu", "to", "_apply") and isinstance(
-                context.tree.parent(part), ast.Call
-            ):
+            if part.attr in ("cuda", "npu", "to", "_apply") and isinstance(context.tree.parent(part), ast.Call):
                 return True
             if (context.qualname(part) or "").startswith("torch."):
                 return True
@@ -120,11 +107,7 @@ def moves_tensors(context: Context, owner: ast.ClassDef, method: ast.FunctionDef
 def _class_of(context: Context, receiver: ast.expr) -> str | None:
     """The name of the class that ``receiver`` is an instance of, where the file shows it."""
     if isinstance(receiver, ast.Call):
-        name = (
-            receiver.func.attr
-            if isinstance(receiver.func, ast.Attribute)
-            else getattr(receiver.func, "id", None)
-        )
+        name = receiver.func.attr if isinstance(receiver.func, ast.Attribute) else getattr(receiver.func, "id", None)
         return name if name and name[:1].isupper() else None
     if isinstance(receiver, ast.Name):
         if receiver.id in ("self", "cls"):

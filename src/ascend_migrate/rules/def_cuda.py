@@ -22,8 +22,7 @@ class DefCuda(Rule):
     examples = (
         Example(
             "class Batch:\n    def cuda(self):\n        self.x = self.x.cuda()\n        return self\n",
-            "class Batch:\n    def cuda(self):\n        self.x = self.x.npu()\n        return self\n\n"
-            "    npu = cuda\n",
+            "class Batch:\n    def cuda(self):\n        self.x = self.x.npu()\n        return self\n\n    npu = cuda\n",
         ),
         Example("class Garage:\n    def cuda(self):\n        return 'Plymouth Barracuda'\n"),
     )

@@ -9,12 +9,11 @@ spelled ``cuda`` (a key, a file name, a text) is none of this rule's business.
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Iterator
 
 from ascend_migrate.model import Finding
 from ascend_migrate.rules.base import Context, Example, Rule
-from ascend_migrate.rules.map_location import map_location_tables
+from ascend_migrate.rules.map_location import is_checkpoint_tag
 from ascend_migrate.syntax.devices import DeviceLiteral, literal_edit
 
 _IMPORT = "import torch\nimport torch_npu  # noqa: F401\n"
@@ -48,11 +47,10 @@ class DeviceString(Rule):
     )
 
     def check(self, context: Context) -> Iterator[Finding]:
-        keys = {key for table in map_location_tables(context) for key in table.keys}
         for literal in context.device_literals:
             if literal.kind != "device" or literal.verdict.answer != "yes" or context.knows_npu(literal.node):
                 continue
-            if _inside(context, literal.node, keys):
+            if is_checkpoint_tag(context, literal.node):
                 continue
             yield context.finding(
                 self,
@@ -60,12 +58,6 @@ class DeviceString(Rule):
                 f"{literal.value!r} names the CUDA device{_because(context, literal)}",
                 edits=[literal_edit(context.tree, literal)],
             )
-
-
-def _inside(context: Context, node: ast.AST, holders: set[ast.expr | None]) -> bool:
-    return node in holders or any(
-        a in holders for a in context.tree.ancestors(node) if isinstance(a, ast.expr)
-    )
 
 
 def _because(context: Context, literal: DeviceLiteral) -> str:

@@ -42,9 +42,7 @@ class ImportTorchNpu(Rule):
     def check(self, context: Context) -> Iterator[Finding]:
         if context.path.endswith(".pyi"):
             return
-        imports = [
-            s for s in self._imports(context) if self._package(s) == "torch_npu" and self._runs(context, s)
-        ]
+        imports = [s for s in self._imports(context) if self._package(s) == "torch_npu" and self._runs(context, s)]
         named = context.torch_npu_named and "torch_npu" not in context.tree.scope.bindings
         top_level = any(self._at_top(context, s) for s in imports)
         if (context.npu_sites and not top_level) or named:
@@ -101,9 +99,7 @@ class ImportTorchNpu(Rule):
         return all(isinstance(a, _BLOCKS) for a in context.tree.ancestors(statement))
 
     def _outermost_function(self, context: Context, node: ast.AST) -> ast.AST | None:
-        functions = [
-            a for a in context.tree.ancestors(node) if isinstance(a, (ast.FunctionDef, ast.AsyncFunctionDef))
-        ]
+        functions = [a for a in context.tree.ancestors(node) if isinstance(a, (ast.FunctionDef, ast.AsyncFunctionDef))]
         return functions[-1] if functions else None
 
     def _after(self, context: Context, statement: ast.stmt) -> Finding:
@@ -128,9 +124,7 @@ class ImportTorchNpu(Rule):
                 at = context.tree.start(statement)
                 if isinstance(statement, (ast.FunctionDef, ast.ClassDef, ast.AsyncFunctionDef)):
                     at = min([at, *(context.tree.start(d) - 1 for d in statement.decorator_list)])
-                return self._finding(
-                    context, statement, Edit(at, at, _LINE + context.source.newline_after(at))
-                )
+                return self._finding(context, statement, Edit(at, at, _LINE + context.source.newline_after(at)))
         return context.finding(self, context.npu_sites[0], self._message(context), level="error")
 
     def _finding(self, context: Context, statement: ast.stmt, edit: Edit) -> Finding:

@@ -19,9 +19,7 @@ class IsCuda(Rule):
             "import torch\n\nassert torch.ones(1).is_cuda\n",
             "import torch\nimport torch_npu  # noqa: F401\n\nassert torch.ones(1).is_npu\n",
         ),
-        Example(
-            "class Config:\n    def __init__(self):\n        self.is_cuda = True\n\n\nprint(Config().is_cuda)\n"
-        ),
+        Example("class Config:\n    def __init__(self):\n        self.is_cuda = True\n\n\nprint(Config().is_cuda)\n"),
         Example("from project import env\n\nprint(env.is_cuda())\n"),
     )
 

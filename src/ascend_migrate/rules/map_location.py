@@ -26,6 +26,12 @@ def map_location_tables(context: Context) -> list[ast.Dict]:
     return known
 
 
+def is_checkpoint_tag(context: Context, node: ast.AST) -> bool:
+    """Whether ``node`` is (part of) a key of a ``map_location`` table."""
+    keys = {key for table in map_location_tables(context) for key in table.keys}
+    return node in keys or any(a in keys for a in context.tree.ancestors(node) if isinstance(a, ast.expr))
+
+
 def _is_map_location(context: Context, node: ast.expr) -> bool:
     parent = context.tree.parent(node)
     if isinstance(parent, ast.keyword):

@@ -30,9 +30,5 @@ class NoCounterpart(Rule):
     def check(self, context: Context) -> Iterator[Finding]:
         for use in uses(context):
             translation = use.translation
-            if (
-                translation.npu is None
-                and translation.level == "error"
-                and not context.knows_npu(use.reference.node)
-            ):
+            if translation.npu is None and translation.level == "error" and not context.knows_npu(use.reference.node):
                 yield context.finding(self, use.reference.node, translation.message, translation.help)

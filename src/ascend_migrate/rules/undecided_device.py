@@ -11,6 +11,7 @@ from collections.abc import Iterator
 
 from ascend_migrate.model import Finding
 from ascend_migrate.rules.base import Context, Example, Rule
+from ascend_migrate.rules.map_location import is_checkpoint_tag
 from ascend_migrate.syntax.literals import npu_spelling
 
 
@@ -27,7 +28,9 @@ class UndecidedDevice(Rule):
 
     def check(self, context: Context) -> Iterator[Finding]:
         for literal in context.device_literals:
-            if literal.verdict.answer == "unknown" and not context.knows_npu(literal.node):
+            if literal.verdict.answer != "unknown" or context.knows_npu(literal.node):
+                continue
+            if not is_checkpoint_tag(context, literal.node):
                 reason = literal.verdict.reason or "nothing around it says device or backend"
                 yield context.finding(
                     self,

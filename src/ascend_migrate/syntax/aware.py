@@ -27,9 +27,7 @@ def mentions_npu(node: ast.AST) -> bool:
         elif isinstance(part, ast.Attribute):
             if _NPU_NAME.search(part.attr):
                 return True
-        elif (
-            isinstance(part, ast.Constant) and isinstance(part.value, str) and _NPU_TEXT.fullmatch(part.value)
-        ):
+        elif isinstance(part, ast.Constant) and isinstance(part.value, str) and _NPU_TEXT.fullmatch(part.value):
             return True
         elif isinstance(part, (ast.Import, ast.ImportFrom)):
             names = [a.name for a in part.names] + [getattr(part, "module", None) or ""]
@@ -92,12 +90,7 @@ class NpuAwareness:
         """``child`` is the test of, or a statement in, a branch of an if/elif/else chain."""
         if child is not branch.test and child in branch.body and _negates_npu(branch.test):
             return True
-        if (
-            child in branch.orelse
-            and len(branch.orelse) == 1
-            and isinstance(child, ast.If)
-            and self._is_elif(child)
-        ):
+        if child in branch.orelse and len(branch.orelse) == 1 and isinstance(child, ast.If) and self._is_elif(child):
             return False  # the elif itself is asked as a branch of its own chain, from the inside
         for test, body in self._branches(branch):
             if test is child or child in body:

@@ -125,9 +125,7 @@ _OPTION_VALUES = frozenset({"default", "choices", "const", "type", "values", "va
 _PROSE_CALLS = frozenset(
     {"print", "debug", "info", "warning", "warn", "error", "critical", "exception", "log", "write"}
 )
-_PROSE_KEYWORDS = frozenset(
-    {"help", "description", "title", "label", "desc", "doc", "msg", "message", "reason"}
-)
+_PROSE_KEYWORDS = frozenset({"help", "description", "title", "label", "desc", "doc", "msg", "message", "reason"})
 _DEVICE_KEYS = frozenset(
     {
         "cpu",
@@ -147,9 +145,7 @@ _DEVICE_KEYS = frozenset(
         "auto",
     }
 )
-_FOREIGN_ROOTS = frozenset(
-    {"jax", "jaxlib", "tensorflow", "tf", "cupy", "numba", "pycuda", "paddle", "mxnet"}
-)
+_FOREIGN_ROOTS = frozenset({"jax", "jaxlib", "tensorflow", "tf", "cupy", "numba", "pycuda", "paddle", "mxnet"})
 _AVAILABILITY = frozenset({"torch.cuda.is_available", "torch.npu.is_available", "torch.cuda.device_count"})
 
 _NOT_THE_DEVICE = ("count", "num_", "_num", "_id", "index", "prop", "capab", "memory")
@@ -164,9 +160,7 @@ class Devices:
     whose names say device or backend.
     """
 
-    def __init__(
-        self, tree: Tree, names: Names, project_parameters: dict[str, tuple[int, ...]] | None = None
-    ) -> None:
+    def __init__(self, tree: Tree, names: Names, project_parameters: dict[str, tuple[int, ...]] | None = None) -> None:
         self.tree = tree
         self.names = names
         self._project_parameters = project_parameters or {}
@@ -223,8 +217,6 @@ class Devices:
             return self._in_pattern(parent)
         if isinstance(parent, (ast.If, ast.While, ast.Assert, ast.Expr)):
             return Verdict("no", "its value is not used as a device")
-        if isinstance(parent, ast.withitem) or isinstance(parent, ast.Raise):
-            return Verdict("unknown", "nothing around it says device or backend")
         return Verdict("unknown", "nothing around it says device or backend")
 
     def _in_ifexp(self, node: ast.expr, parent: ast.IfExp, kind: LiteralKind) -> Verdict:
@@ -325,11 +317,7 @@ class Devices:
     def _reaches_as_table(self, table: ast.Dict) -> Verdict | None:
         """Whether the variable that holds ``table`` is subscripted by a device somewhere."""
         parent = self.tree.parents[table]
-        if (
-            isinstance(parent, ast.Subscript)
-            and parent.value is table
-            and self.is_device(parent.slice) == "yes"
-        ):
+        if isinstance(parent, ast.Subscript) and parent.value is table and self.is_device(parent.slice) == "yes":
             return Verdict("yes", "looked up by a device", parent)
         if isinstance(parent, ast.Assign) and isinstance(parent.targets[0], ast.Name):
             target = parent.targets[0]
@@ -351,10 +339,7 @@ class Devices:
             if isinstance(base, ast.Name):
                 scope = self.tree.scope_of_name[base].find(base.id)
                 for binding in scope.bindings[base.id] if scope else ():
-                    if (
-                        isinstance(binding.value, ast.Dict)
-                        and self._table(binding.value, kind).answer == "yes"
-                    ):
+                    if isinstance(binding.value, ast.Dict) and self._table(binding.value, kind).answer == "yes":
                         return Verdict("yes", "looks up a table by device", binding.value)
             return Verdict("unknown", "an index that may be anything")
         if isinstance(node, (ast.List, ast.Tuple, ast.Dict)):
@@ -397,9 +382,7 @@ class Devices:
             position == 0 and qualname.startswith(_DEVICE_NAMESPACES)
         ):
             return Verdict("yes", f"an argument of {qualname}")
-        if qualname == "str" or (
-            qualname in ("list", "tuple", "set", "frozenset", "sorted") and position == 0
-        ):
+        if qualname == "str" or (qualname in ("list", "tuple", "set", "frozenset", "sorted") and position == 0):
             return self._reaches(call, kind)
         if last in _PROSE_CALLS and isinstance(node, (ast.Constant, ast.JoinedStr)):
             return Verdict("no", "a message")
@@ -428,17 +411,11 @@ class Devices:
             return self._in_option(call, kind)
         if last == "parametrize" and position == 1:
             names = call.args[0]
-            if (
-                isinstance(names, ast.Constant)
-                and isinstance(names.value, str)
-                and self._says(names.value, kind)
-            ):
+            if isinstance(names, ast.Constant) and isinstance(names.value, str) and self._says(names.value, kind):
                 return Verdict("yes", f"a value of the test parameter {names.value!r}", names)
         return self._in_callee(call, position, qualname, last, kind)
 
-    def _in_callee(
-        self, call: ast.Call, position: int, qualname: str, last: str, kind: LiteralKind
-    ) -> Verdict:
+    def _in_callee(self, call: ast.Call, position: int, qualname: str, last: str, kind: LiteralKind) -> Verdict:
         local = self._local_callable(call.func)
         if local is not None:
             arguments, bound = local
@@ -450,16 +427,13 @@ class Devices:
             return Verdict("yes", f"the parameter of {last}() is named as a device")
         if self._says(last, kind):
             return Verdict("yes", f"an argument of {last}()")
-        return Verdict(
-            "unknown", f"an argument of {last or 'a function'}(), which is not known to take a device"
-        )
+        return Verdict("unknown", f"an argument of {last or 'a function'}(), which is not known to take a device")
 
     def _in_keyword(self, keyword: ast.keyword, kind: LiteralKind) -> Verdict:
         call = self.tree.parents[keyword]
         name = keyword.arg or ""
         if isinstance(call, ast.Call):
             qualname = self.names.qualname(call.func) or ""
-            last = call.func.attr if isinstance(call.func, ast.Attribute) else qualname.rsplit(".", 1)[-1]
             if qualname.split(".")[0] in _FOREIGN_ROOTS:
                 return Verdict("no", f"an argument of {qualname}, which is not PyTorch")
             if name in _PROSE_KEYWORDS:
@@ -480,6 +454,8 @@ class Devices:
                 for arg in [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]:
                     if arg.arg == name:
                         return self._parameter(arg, kind)
+        elif self._says(name, kind):
+            return Verdict("yes", f"the argument {name}=")
         return Verdict("unknown", f"the argument {name}= does not say device or backend")
 
     def _in_option(self, call: ast.Call, kind: LiteralKind) -> Verdict:
@@ -488,9 +464,7 @@ class Devices:
         labels += [
             k.value.value
             for k in call.keywords
-            if k.arg in ("dest", "name")
-            and isinstance(k.value, ast.Constant)
-            and isinstance(k.value.value, str)
+            if k.arg in ("dest", "name") and isinstance(k.value, ast.Constant) and isinstance(k.value.value, str)
         ]
         for label in labels:
             if kind_of(label) is None and " " not in label and self._says(label, kind):
@@ -506,11 +480,7 @@ class Devices:
             bindings = scope.bindings[func.id] if scope else []
             if len(bindings) == 1:
                 node = bindings[0].node
-        elif (
-            isinstance(func, ast.Attribute)
-            and isinstance(func.value, ast.Name)
-            and func.value.id in ("self", "cls")
-        ):
+        elif isinstance(func, ast.Attribute) and isinstance(func.value, ast.Name) and func.value.id in ("self", "cls"):
             owner = self.tree.enclosing(func, ast.ClassDef)
             if isinstance(owner, ast.ClassDef):
                 node = _method(owner, func.attr)
@@ -562,9 +532,7 @@ class Devices:
         if function in self._functions:
             return self._functions[function] or Verdict("unknown", "")
         self._functions[function] = None
-        verdict = Verdict(
-            "unknown", f"nothing says that {function.name}() returns a device or backend", function
-        )
+        verdict = Verdict("unknown", f"nothing says that {function.name}() returns a device or backend", function)
         for call in self.tree.nodes(ast.Call):
             name = call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", None)
             if name == function.name and self._local_function(call.func) is function:
@@ -640,9 +608,7 @@ class Devices:
         self._variables[key] = None  # being decided: a cycle decides nothing
         uses: list[ast.expr]
         if scope is None:
-            uses = [
-                a for a in self.tree.nodes(ast.Attribute) if a.attr == name and isinstance(a.ctx, ast.Load)
-            ]
+            uses = [a for a in self.tree.nodes(ast.Attribute) if a.attr == name and isinstance(a.ctx, ast.Load)]
         else:
             uses = list(self._uses(scope, name))
         verdict = Verdict("unknown", f"no use of {name} in this file is a place for a device or backend")
@@ -684,9 +650,7 @@ class Devices:
                 if last == "type" and not node.args:
                     return "yes" if kind == "type" else "unknown"
             if last in _LOOKUPS:
-                labels = [
-                    a.value for a in node.args if isinstance(a, ast.Constant) and isinstance(a.value, str)
-                ]
+                labels = [a.value for a in node.args if isinstance(a, ast.Constant) and isinstance(a.value, str)]
                 if any(kind_of(label) is None and self._says(label, kind) for label in labels):
                     return "yes"
             if self._says(last, kind) and words_are_not_a_count(last):
@@ -720,12 +684,9 @@ class Devices:
             return "unknown"
         for binding in scope.bindings[node.id]:
             if (
-                binding.kind == "assign"
-                and binding.value is not None
-                and not isinstance(binding.value, ast.Constant)
-            ):
-                if self.is_device(binding.value, kind, depth) == "yes":
-                    return "yes"
+                binding.kind == "assign" and binding.value is not None and not isinstance(binding.value, ast.Constant)
+            ) and self.is_device(binding.value, kind, depth) == "yes":
+                return "yes"
         return self._flow(scope, node.id, kind).answer
 
     def _attribute_bound_to_device(self, attr: str, kind: LiteralKind, depth: int) -> Answer:
@@ -735,17 +696,14 @@ class Devices:
                 value is not None
                 and not isinstance(value, ast.Constant)
                 and not (isinstance(value, ast.Attribute) and value.attr == attr)
-            ):
-                if self.is_device(value, kind, depth) == "yes":
-                    return "yes"
+            ) and self.is_device(value, kind, depth) == "yes":
+                return "yes"
         return "unknown"
 
 
 def words_are_not_a_count(name: str) -> bool:
     """``get_device`` gives a device; ``device_count`` and ``device_name`` do not."""
-    return not any(
-        word in name for word in ("count", "num_", "_num", "_id", "index", "prop", "capab", "memory")
-    )
+    return not any(word in name for word in ("count", "num_", "_num", "_id", "index", "prop", "capab", "memory"))
 
 
 def _method(owner: ast.ClassDef, name: str) -> ast.AST | None:

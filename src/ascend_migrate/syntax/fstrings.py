@@ -74,9 +74,7 @@ def _expression_spans(text: str) -> list[tuple[int, int]] | None:
         for part in parts:  # type: ignore[attr-defined]
             if isinstance(part, cst.FormattedStringExpression):
                 place = positions[part.expression]
-                spans.append(
-                    (offset(place.start.line, place.start.column), offset(place.end.line, place.end.column))
-                )
+                spans.append((offset(place.start.line, place.start.column), offset(place.end.line, place.end.column)))
                 visit(part.format_spec or ())
 
     def strings(node: cst.CSTNode) -> None:

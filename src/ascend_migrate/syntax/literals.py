@@ -33,9 +33,7 @@ def kind_of(value: str) -> LiteralKind | None:
 
 def is_unmistakable(value: str) -> bool:
     """Whether the spelling alone decides: a table of backends or a tensor type can be nothing else."""
-    return bool(_TYPE.fullmatch(value)) or (
-        bool(_BACKENDS_BY_DEVICE.fullmatch(value)) and kind_of(value) == "backend"
-    )
+    return bool(_TYPE.fullmatch(value)) or (bool(_BACKENDS_BY_DEVICE.fullmatch(value)) and kind_of(value) == "backend")
 
 
 def template_head(node: ast.JoinedStr) -> str | None:

@@ -92,11 +92,7 @@ class Names:
                 value_scope = self.tree.scope_of_name.get(value, home)
                 base = self._name(value.id, value_scope, depth + 1)
                 # Only names of packages: `x = y` between locals says nothing.
-                if (
-                    base
-                    and base.split(".")[0] in ("torch", "torch_npu")
-                    and self._is_imported(value, value_scope)
-                ):
+                if base and base.split(".")[0] in ("torch", "torch_npu") and self._is_imported(value, value_scope):
                     return ".".join([base, *reversed(parts)])
         return None
 
