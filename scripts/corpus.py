@@ -126,7 +126,7 @@ def _download(package: Package, into: Path) -> None:
     if package.is_sdist:
         command = [sys.executable, "-c", _FETCH_SDIST, package.name, package.version, str(into)]
     else:
-        command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--only-binary=:all:"]
+        command = [sys.executable, "-m", "pip", "download", "-qq", "--no-deps", "--only-binary=:all:"]
         command += [*package.pip_options, "--dest", str(into), requirement]
     subprocess.run(command, check=True)
 
@@ -140,7 +140,7 @@ from pip._vendor.packaging.specifiers import SpecifierSet
 
 name, version, into = sys.argv[1:]
 command = create_command("download")
-options, _ = command.parse_args(["--quiet", "--no-binary", ":all:", name])
+options, _ = command.parse_args(["-qq", "--no-binary", ":all:", name])
 with command.main_context():
     session = command.get_default_session(options)
     finder = command._build_package_finder(options, session)
@@ -296,7 +296,11 @@ def _command_line(tree: Path, out: Path, outcome: Outcome) -> Iterator[str]:
     if analyzed.returncode != wanted:
         yield f"analyze ended with {analyzed.returncode}, not {wanted}: {analyzed.stderr[-300:]}"
     else:
-        document = json.loads(analyzed.stdout)
+        try:
+            document = json.loads(analyzed.stdout)
+        except ValueError:
+            yield f"analyze wrote no JSON: {analyzed.stdout[:100]!r} {analyzed.stderr[-300:]}"
+            return
         if len(document["findings"]) != len(outcome.findings):
             yield f"analyze reports {len(document['findings'])} findings, the engine {len(outcome.findings)}"
         if document["files"]["scanned"] != outcome.files:
