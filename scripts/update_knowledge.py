@@ -92,12 +92,14 @@ class WheelError(Exception):
 
 @dataclass
 class ModuleNames:
-    """What one module binds. ``open``: it may have more than could be read (``from other_package import *``)."""
+    """What one module binds. ``open``: it may have more than could be read (``from elsewhere import *``)."""
 
     names: set[str] = field(default_factory=set)
     exported: list[str] | None = None
     """``__all__``, in order, or None."""
     open: bool = False
+    members: set[str] = field(default_factory=set)
+    """Members of the class of the same name that hides the module (``torch_npu.npu.mstx``)."""
 
     @property
     def star(self) -> set[str]:
@@ -134,9 +136,7 @@ class PackageReader:
     def submodules(self, package: str) -> set[str]:
         prefix = package + "."
         return {
-            name[len(prefix) :]
-            for name in self.files
-            if name.startswith(prefix) and "." not in name[len(prefix) :]
+            name[len(prefix) :] for name in self.files if name.startswith(prefix) and "." not in name[len(prefix) :]
         }
 
     def tree(self, module: str) -> ast.Module:
@@ -296,7 +296,7 @@ class PackageReader:
         return found
 
     def shadowed_class_members(self, module: str) -> set[str]:
-        """Members of the class that hides a submodule of its own name (``torch_npu.npu.mstx``), or nothing."""
+        """Members of the class that hides a submodule of its name (``torch_npu.npu.mstx``), or nothing."""
         package, _, name = module.rpartition(".")
         if package not in self.files:
             return set()
@@ -323,9 +323,7 @@ def _in_shallow_tree(module: str) -> bool:
 def _stored_names(target: ast.AST | None) -> set[str]:
     if target is None:
         return set()
-    return {
-        node.id for node in ast.walk(target) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
-    }
+    return {node.id for node in ast.walk(target) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
 
 
 def _dotted(node: ast.AST) -> str:
@@ -343,11 +341,7 @@ def _compared_strings(function: ast.FunctionDef) -> Iterator[str]:
     for node in ast.walk(function):
         if isinstance(node, ast.Compare):
             for part in ast.walk(node):
-                if (
-                    isinstance(part, ast.Constant)
-                    and isinstance(part.value, str)
-                    and part.value.isidentifier()
-                ):
+                if isinstance(part, ast.Constant) and isinstance(part.value, str) and part.value.isidentifier():
                     yield part.value
 
 
@@ -399,9 +393,7 @@ def read_wheel(path: Path) -> Wheel:
             for name in listed
             if name.startswith("torch_npu/") and name.endswith(".py") and _is_wanted(name)
         }
-        metadata_files = [
-            name for name in listed if re.fullmatch(r"torch_npu-[^/]+\.dist-info/METADATA", name)
-        ]
+        metadata_files = [name for name in listed if re.fullmatch(r"torch_npu-[^/]+\.dist-info/METADATA", name)]
         if "torch_npu/npu/__init__.py" not in sources or len(metadata_files) != 1:
             raise WheelError(f"{path.name} is not a torch_npu wheel")
         metadata = archive.read(metadata_files[0]).decode("utf-8")
@@ -466,34 +458,27 @@ def _surface(
     for module in reader.modules():
         if not _in_shallow_tree(module):
             found = reader.read(module)
-            names = found.names | reader.shadowed_class_members(module) | reader.patches.get(module, set())
-            modules[module] = ModuleNames(names, found.exported, found.open)
+            names = found.names | reader.patches.get(module, set())
+            members = reader.shadowed_class_members(module)
+            modules[module] = ModuleNames(names, found.exported, found.open, members)
     _add_operators(reader, modules, operators)
-    if any(
-        "_C._cd.DType" in reader.files.get(m, ("",))[0]
-        for m in ("torch_npu", "torch_npu._init.core._exports")
-    ):
+    if any("_C._cd.DType" in reader.files.get(m, ("",))[0] for m in ("torch_npu", "torch_npu._init.core._exports")):
         modules["torch_npu"].names |= dtypes
     modules["torch_npu"].names.add("_C")
     for found in modules.values():
         found.names = {name for name in found.names if not re.fullmatch(r"__\w+__", name)}
+        found.members = {name for name in found.members if not re.fullmatch(r"__\w+__", name)}
 
     added = {owner: ModuleNames(set(names)) for owner, names in PRIVATEUSE1_ADDITIONS.items()}
     added["torch"] = ModuleNames({"npu"})
     for owner, names in reader.patches.items():
-        if (
-            re.fullmatch(r"torch(\.[A-Za-z]\w*)*", owner)
-            and "_inductor" not in owner
-            and "_dynamo" not in owner
-        ):
+        if re.fullmatch(r"torch(\.[A-Za-z]\w*)*", owner) and "_inductor" not in owner and "_dynamo" not in owner:
             public = {name for name in names if not name.startswith("_")}
             added.setdefault(owner, ModuleNames()).names |= public
     return modules, {owner: found for owner, found in added.items() if found.names}
 
 
-def _add_operators(
-    reader: PackageReader, modules: dict[str, ModuleNames], operators: dict[str, set[str]]
-) -> None:
+def _add_operators(reader: PackageReader, modules: dict[str, ModuleNames], operators: dict[str, set[str]]) -> None:
     """Operators that the package copies into its own namespace when it is imported."""
     bases = {name.split(".")[0] for name in operators["custom"]} | reader.library_operators("npu")
     public = set(reader.string_list("torch_npu.utils.exposed_api", "public_npu_functions"))
@@ -536,9 +521,7 @@ def obtain_wheel(version: str, directory: Path) -> Path:
             "--python-version",
             WHEEL_PYTHON,
         ]
-        result = _pip(
-            "download", "--quiet", *options, *platforms, "--dest", str(directory), f"{PACKAGE}=={version}"
-        )
+        result = _pip("download", "--quiet", *options, *platforms, "--dest", str(directory), f"{PACKAGE}=={version}")
         wheels = sorted(directory.glob(f"torch_npu-{version}-*.whl"))
         if result.returncode or not wheels:
             raise WheelError(f"pip cannot download {PACKAGE} {version}:\n{result.stderr}")
@@ -546,9 +529,7 @@ def obtain_wheel(version: str, directory: Path) -> Path:
 
 
 def _pip(*arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "pip", *arguments], capture_output=True, text=True, check=False
-    )
+    return subprocess.run([sys.executable, "-m", "pip", *arguments], capture_output=True, text=True, check=False)
 
 
 # --------------------------------------------------------------------------------------------------------
@@ -560,7 +541,8 @@ def encode(wheels: Iterable[Wheel]) -> dict[str, Any]:
 
     ``modules``: module -> {"in": mask of versions that have it, "open": mask of versions in which it may have
     more than was read (left out when 0), "names": [[mask, "name name ..."], ...], "all": the same for
-    ``__all__`` (left out when no version has one)}; ``additions``: the same for what importing torch_npu sets
+    ``__all__``, "members": the same for the class that hides the module (both left out when there are none)};
+    ``additions``: the same for what importing torch_npu sets
     in torch; ``operators``: kind -> [[mask, "name ..."], ...].
     """
     ordered = sorted(wheels, key=lambda wheel: version_key(wheel.version))
@@ -578,9 +560,7 @@ def encode(wheels: Iterable[Wheel]) -> dict[str, Any]:
         ],
         "modules": _encode_modules([wheel.modules for wheel in ordered]),
         "additions": _encode_modules([wheel.additions for wheel in ordered]),
-        "operators": {
-            kind: _encode_names([wheel.operators[kind] for wheel in ordered]) for kind in OPERATOR_KINDS
-        },
+        "operators": {kind: _encode_names([wheel.operators[kind] for wheel in ordered]) for kind in OPERATOR_KINDS},
     }
 
 
@@ -594,6 +574,8 @@ def _encode_modules(per_version: list[dict[str, ModuleNames]]) -> dict[str, dict
         entry["names"] = _encode_names([found.names if found else () for found in column])
         if exported := _encode_names([(found.exported or ()) if found else () for found in column]):
             entry["all"] = exported
+        if members := _encode_names([found.members if found else () for found in column]):
+            entry["members"] = members
         encoded[module] = entry
     return encoded
 
@@ -635,7 +617,7 @@ def _compact(value: Any) -> str:
 
 
 def select(document: dict[str, Any], version: str) -> dict[str, Any]:
-    """One version of a document, decoded, as :func:`compare` wants it. Raises ValueError if it is not there."""
+    """One version of a document, decoded, as :func:`compare` wants it. Raises ValueError if there is none."""
     index = [row["torch_npu"] for row in document["versions"]].index(version)
 
     def names(groups: list[list[Any]]) -> list[str]:
@@ -646,6 +628,7 @@ def select(document: dict[str, Any], version: str) -> dict[str, Any]:
             module: {
                 "names": names(entry["names"]),
                 "all": names(entry.get("all", [])),
+                "members": names(entry.get("members", [])),
                 "open": bool(entry.get("open", 0) >> index & 1),
             }
             for module, entry in document[section].items()
@@ -672,9 +655,7 @@ def compare(shipped: dict[str, Any], fresh: dict[str, Any], version: str) -> lis
     for part in ("modules", "additions", "operators"):
         for name in sorted({*old[part], *new[part]}):
             if old[part].get(name) != new[part].get(name):
-                differences.append(
-                    f"{version}: {part} {name}: {_difference(old[part].get(name), new[part].get(name))}"
-                )
+                differences.append(f"{version}: {part} {name}: {_difference(old[part].get(name), new[part].get(name))}")
     return differences
 
 

@@ -12,11 +12,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, NoReturn, cast
 
 from ascend_migrate.knowledge import surfaces
 from ascend_migrate.knowledge._versions import version_key
-from ascend_migrate.model import LEVELS, Level, Target
+from ascend_migrate.model import LEVELS, Level, Safety, Target
 
 _DATA = Path(__file__).parent / "data"
 _DOTTED = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)+")
@@ -49,6 +49,8 @@ class ApiMapping:
     help: str
     source: str
     example: Example
+    safety: Safety = "safe"
+    """``review``: the replacement is made, but does not do quite the same."""
     min_torch: str | None = None
     """The PyTorch release from which the replacement exists, when it is a name of PyTorch."""
     min_torch_npu: str | None = None
@@ -147,11 +149,8 @@ def parse_api_mappings(text: str, filename: str) -> tuple[ApiMapping, ...]:
         npu = row.optional_name("npu", _DOTTED)
         if npu is not None and row.key.endswith(".*"):
             row.fail("npu", "a row for everything below a name cannot have one replacement")
-        example = row.mapping("example", {"before", "after"})
-        before, after = (
-            example[key] if example[key].endswith("\n") else example[key] + "\n" for key in example
-        )
-        if (npu is None) != (before == after):
+        example = row.example()
+        if (npu is None) != (example.before == example.after):
             row.fail("example", "before and after must differ exactly when there is a replacement")
         rows.append(
             ApiMapping(
@@ -161,7 +160,8 @@ def parse_api_mappings(text: str, filename: str) -> tuple[ApiMapping, ...]:
                 message=row.sentence("message"),
                 help=row.text("help"),
                 source=row.text("source"),
-                example=Example(before, after),
+                example=example,
+                safety=row.safety(),
                 min_torch=row.version("min_torch"),
                 min_torch_npu=row.version("min_torch_npu"),
             )
@@ -205,7 +205,7 @@ class _Row:
         self.key = key
         self._where += f" ({key})"
 
-    def fail(self, field: str, problem: str) -> None:
+    def fail(self, field: str, problem: str) -> NoReturn:
         raise DataError(f"{self._where}: field {field!r}: {problem}")
 
     def name(self, field: str, pattern: re.Pattern[str], wildcard: str = "") -> None:
@@ -241,6 +241,12 @@ class _Row:
             self.fail("level", f"{value!r} is none of {', '.join(LEVELS)}")
         return cast(Level, value)
 
+    def safety(self) -> Safety:
+        value = self._data.pop("safety", "safe")
+        if value not in ("safe", "review"):
+            self.fail("safety", f"{value!r} is neither safe nor review")
+        return cast("Safety", value)
+
     def version(self, field: str) -> str | None:
         value = self._data.pop(field, None)
         if value is None:
@@ -259,14 +265,16 @@ class _Row:
             self.fail(field, f"{value!r} is neither true nor false")
         return cast(bool, value)
 
-    def mapping(self, field: str, keys: set[str]) -> dict[str, str]:
-        value = self._data.pop(field, None)
-        if not isinstance(value, dict) or set(value) != keys:
-            self.fail(field, f"must have exactly the fields {', '.join(sorted(keys))}")
+    def example(self) -> Example:
+        """``after`` may be left out where nothing changes."""
+        value = self._data.pop("example", None)
+        if not isinstance(value, dict) or not {"before"} <= set(value) <= {"before", "after"}:
+            self.fail("example", "must have the fields 'before' and 'after'")
         for key, text in value.items():
             if not isinstance(text, str) or not text.strip():
-                self.fail(f"{field}.{key}", "is no text")
-        return {"before": value["before"], "after": value["after"]}
+                self.fail("example", f"{key!r} is no text")
+        before, after = value["before"], value.get("after", value["before"])
+        return Example(before.rstrip("\n") + "\n", after.rstrip("\n") + "\n")
 
     def finish(self) -> None:
         if self._data:

@@ -61,6 +61,16 @@ class Surface:
             self._names[module] = self._decode(entry["names"]) if entry else frozenset()
         return self._names[module]
 
+    def can_import(self, module: str, name: str) -> bool:
+        """Whether ``from module import name`` works. Differs from :meth:`has` for ``torch.npu.mstx``.
+
+        That attribute is a class which hides the module of the same name: ``torch.npu.mstx.mark`` exists,
+        ``from torch_npu.npu.mstx import mark`` fails. A module that is not known cannot be imported from.
+        """
+        module = canonical(module)
+        entry = self._entry("modules", module)
+        return entry is not None and (bool(entry.get("open", 0) & self._bit) or name in self.names(module))
+
     def exported(self, module: str) -> frozenset[str]:
         """The ``__all__`` of a module; empty where it has none."""
         entry = self._entry("modules", canonical(module))
@@ -89,18 +99,15 @@ class Surface:
                     return True
                 name = rest.split(".", 1)[0]
                 is_dunder = len(name) > 4 and name.startswith("__") and name.endswith("__")
-                return (
-                    is_dunder
-                    or bool(entry.get("open", 0) & self._bit)
-                    or name in self._members(section, owner)
-                )
+                return is_dunder or bool(entry.get("open", 0) & self._bit) or name in self._members(section, owner)
             owner, _, last = owner.rpartition(".")
             rest = f"{last}.{rest}" if rest else last
         return False
 
     def _members(self, section: str, owner: str) -> frozenset[str]:
         if section == "modules":
-            return self.names(owner)
+            members = self._document[section][owner].get("members")
+            return self.names(owner) | self._decode(members) if members else self.names(owner)
         return self._decode(self._document[section][owner]["names"])
 
     def operators(self, kind: str = "supported") -> frozenset[str]:
@@ -164,9 +171,7 @@ def nearest_version(version: str) -> str:
     try:
         key = version_key(version)
     except ValueError:
-        raise UnknownVersion(
-            f"{version!r} is not a torch_npu version; known are {known[0]} to {known[-1]}"
-        ) from None
+        raise UnknownVersion(f"{version!r} is not a torch_npu version; known are {known[0]} to {known[-1]}") from None
     return max((v for v in known if version_key(v) <= key), key=version_key, default=known[0])
 
 

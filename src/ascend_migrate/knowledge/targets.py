@@ -179,9 +179,7 @@ def _newest_for(torch: str) -> str:
     fitting = [v for v in surfaces.versions() if _same_release(torch, surfaces.torch_of(v))]
     if not fitting:
         offered = sorted({surfaces.torch_of(v) for v in surfaces.versions()}, key=version_key)
-        raise UnknownTarget(
-            f"there is no torch_npu on PyPI for torch {torch}; there is one for {', '.join(offered)}"
-        )
+        raise UnknownTarget(f"there is no torch_npu on PyPI for torch {torch}; there is one for {', '.join(offered)}")
     return fitting[-1]
 
 
