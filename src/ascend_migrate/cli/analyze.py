@@ -17,9 +17,7 @@ if TYPE_CHECKING:
 def analyze_command(
     paths: Annotated[
         Optional[list[str]],  # noqa: UP045
-        typer.Argument(
-            metavar="PATH...", help="Files and directories; `-` is the standard input. [default: .]"
-        ),
+        typer.Argument(metavar="PATH...", help="Files and directories; `-` is the standard input. [default: .]"),
     ] = None,
     output_format: Annotated[
         str, typer.Option("--format", metavar="text|json", help="The form of the report.")
@@ -35,14 +33,10 @@ def analyze_command(
     torch: options.Torch = None,
     fail_on: Annotated[
         Optional[str],  # noqa: UP045
-        typer.Option(
-            metavar="error|warning|info|never", help="Exit with 1 from this level on. [default: error]"
-        ),
+        typer.Option(metavar="error|warning|info|never", help="Exit with 1 from this level on. [default: error]"),
     ] = None,
     jobs: options.Jobs = None,
-    no_cache: Annotated[
-        bool, typer.Option("--no-cache", help="Neither use nor write the result cache.")
-    ] = False,
+    no_cache: Annotated[bool, typer.Option("--no-cache", help="Neither use nor write the result cache.")] = False,
     quiet: options.Quiet = False,
     no_color: options.NoColor = False,
     stdin_filename: Annotated[
@@ -107,9 +101,7 @@ def _run(
     level = next((known for known in FAIL_ON if known == (fail_on or settings.fail_on or "error")), None)
     if level is None:
         options.fail(f"--fail-on must be one of {', '.join(FAIL_ON)}, not `{fail_on}`")
-    request = options.request_for(
-        settings, select=select, ignore=ignore, soc=soc, torch_npu=torch_npu, torch=torch
-    )
+    request = options.request_for(settings, select=select, ignore=ignore, soc=soc, torch_npu=torch_npu, torch=torch)
     try:
         if stdin:
             target, report = project.process_one(stdin_filename, sys.stdin.buffer.read(), request)

@@ -26,9 +26,7 @@ def convert_command(
         Optional[str],  # noqa: UP045
         typer.Option("--output", "-o", metavar="OUT", help="Write a complete, converted copy here."),
     ] = None,
-    in_place: Annotated[
-        bool, typer.Option("--in-place", "-i", help="Convert the files where they are.")
-    ] = False,
+    in_place: Annotated[bool, typer.Option("--in-place", "-i", help="Convert the files where they are.")] = False,
     diff: Annotated[bool, typer.Option("--diff", help="Print what would change; write nothing.")] = False,
     check: Annotated[
         bool, typer.Option("--check", help="Exit with 1 if anything would change; write nothing.")
@@ -61,9 +59,7 @@ def convert_command(
     stdin = paths == ["-"]
     _check_modes(paths, stdin, output, in_place, diff, check, force)
     settings = options.settings_for("." if stdin else paths[0])
-    request = options.request_for(
-        settings, select=select, ignore=ignore, soc=soc, torch_npu=torch_npu, torch=torch
-    )
+    request = options.request_for(settings, select=select, ignore=ignore, soc=soc, torch_npu=torch_npu, torch=torch)
     if stdin:
         conversion = _stdin(request, stdin_filename, diff=diff, check=check)
     else:
@@ -137,9 +133,7 @@ def _to_output(paths: list[str], out: str, work: Work, *, force: bool) -> Conver
     return session.to_output(inventory, place, work)
 
 
-def _where_it_is(
-    paths: list[str], settings: Settings, work: Work, *, in_place: bool, diff: bool
-) -> Conversion:
+def _where_it_is(paths: list[str], settings: Settings, work: Work, *, in_place: bool, diff: bool) -> Conversion:
     from dataclasses import replace
 
     from ascend_migrate.convert import atomic, session

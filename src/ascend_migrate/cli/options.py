@@ -25,15 +25,11 @@ EXIT_FAILED = 3
 # typer reads these annotations at run time, so they are in the notation of Python 3.9.
 Select = Annotated[
     Optional[list[str]],
-    typer.Option(
-        "--select", metavar="CODES", help="Only findings whose code starts so: ACM1 or ACM101,ACM2."
-    ),
+    typer.Option("--select", metavar="CODES", help="Only findings whose code starts so: ACM1 or ACM101,ACM2."),
 ]
 Ignore = Annotated[
     Optional[list[str]],
-    typer.Option(
-        "--ignore", metavar="CODES", help="No findings whose code starts so; the longer prefix wins."
-    ),
+    typer.Option("--ignore", metavar="CODES", help="No findings whose code starts so; the longer prefix wins."),
 ]
 Soc = Annotated[
     Optional[str],
@@ -49,9 +45,7 @@ Torch = Annotated[
 ]
 Jobs = Annotated[
     Optional[int],
-    typer.Option(
-        "--jobs", "-j", min=1, metavar="N", help="Processes to use; by default what the input is worth."
-    ),
+    typer.Option("--jobs", "-j", min=1, metavar="N", help="Processes to use; by default what the input is worth."),
 ]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No summary and no progress.")]
 NoColor = Annotated[bool, typer.Option("--no-color", help="No colours; so does the variable NO_COLOR.")]

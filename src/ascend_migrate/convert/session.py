@@ -79,9 +79,7 @@ class _Account:
         if changed:
             self.changed.append(report.path)
 
-    def close(
-        self, target: Target, *, prefix: str = "", copied: int = 0, notes: Sequence[str] = ()
-    ) -> Conversion:
+    def close(self, target: Target, *, prefix: str = "", copied: int = 0, notes: Sequence[str] = ()) -> Conversion:
         result = ProjectResult.of(target, self.reports, errors=self.errors, prefix=prefix)
         return Conversion(result, tuple(self.changed), copied, tuple(notes))
 
@@ -135,9 +133,7 @@ def to_output(inventory: Inventory, output: Output, work: Work) -> Conversion:
     return account.close(work.target, prefix=str(output.base), copied=copied, notes=inventory.notes)
 
 
-def in_place(
-    files: Sequence[SourceFile], work: Work, *, prefix: str, errors: Sequence[FileError]
-) -> Conversion:
+def in_place(files: Sequence[SourceFile], work: Work, *, prefix: str, errors: Sequence[FileError]) -> Conversion:
     """Convert the files where they are. One that changes under our hands is left alone and reported."""
     account = _Account(errors)
     for file, report in _reports(files, work):
@@ -146,9 +142,7 @@ def in_place(
             try:
                 changed = _overwrite(file, report.new_bytes)
             except OSError as error:
-                account.errors.append(
-                    FileError(file.name, 1, f"cannot be written: {error.strerror or error}")
-                )
+                account.errors.append(FileError(file.name, 1, f"cannot be written: {error.strerror or error}"))
             else:
                 if not changed:
                     message = "changed while it was being converted, and was left as it is; convert again"

@@ -91,9 +91,7 @@ def analyze(
         if old is not None and old.index_digest != index.digest:
             known = {}
         todo = [file for file in files if file.name not in known]
-        outcomes = list(
-            runner.process(todo, request.options(chosen), index, ignored_in=ignored_in, progress=progress)
-        )
+        outcomes = list(runner.process(todo, request.options(chosen), index, ignored_in=ignored_in, progress=progress))
     fresh = {outcome.report.path: cache.without_edits(outcome.report) for outcome in outcomes}
     if cache_file is not None:
         entries = dict(known)

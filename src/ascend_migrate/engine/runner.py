@@ -113,9 +113,7 @@ class Runner:
         total = sum(file.size for file in files)
         done = 0
         items = [(file.name, str(file.path), ignored_in(file.path) if ignored_in else ()) for file in files]
-        outcomes = self._map(
-            _process_chunk, self.engine.process, items, files, (options, index), _worker_died
-        )
+        outcomes = self._map(_process_chunk, self.engine.process, items, files, (options, index), _worker_died)
         for file, outcome in zip(files, outcomes):
             yield outcome
             done += file.size

@@ -34,13 +34,9 @@ def summary(result: ProjectResult) -> list[str]:
         )
         found = f"{count(len(result.findings), 'finding')} ({levels})"
         lines.append(f"{found} in {count(result.with_findings, 'file')}; {scanned}.")
-        lines.append(
-            "By code: " + ", ".join(f"{code} {number}" for code, number in result.by_code.items()) + "."
-        )
+        lines.append("By code: " + ", ".join(f"{code} {number}" for code, number in result.by_code.items()) + ".")
         if result.fixable:
-            lines.append(
-                f"A conversion fixes {result.fixable} of {len(result.findings)}: ascend-migrate convert"
-            )
+            lines.append(f"A conversion fixes {result.fixable} of {len(result.findings)}: ascend-migrate convert")
     else:
         lines.append(f"Nothing to migrate; {scanned}.")
     if result.failed:

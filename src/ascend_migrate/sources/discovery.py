@@ -228,9 +228,7 @@ def find(arguments: Sequence[str], *, excluded: Callable[[Path], bool] | None = 
             for entry in walk(path, gitignore=True, on_error=report, on_stale=stale.append):
                 if entry.kind == "link":
                     if link_leaves(path, entry):
-                        notes.append(
-                            f"{_join(_typed(argument), entry.name)}: link out of the tree, not followed"
-                        )
+                        notes.append(f"{_join(_typed(argument), entry.name)}: link out of the tree, not followed")
                 elif (
                     entry.kind == "file"
                     and is_python(entry.path)
