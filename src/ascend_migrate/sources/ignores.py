@@ -57,10 +57,27 @@ class GitIgnore:
         """Whether git would ignore the path. As in git the deepest rule file decides, and in it the last
         rule."""
         for prefix, spec in reversed(self._layers):
-            include = spec.check_file(relative[len(prefix) :] + ("/" if directory else "")).include
+            below = relative[len(prefix) :]
+            include = _decide_directory(spec, below) if directory else spec.check_file(below).include
             if include is not None:
                 return include
         return False
+
+
+def _decide_directory(spec: GitIgnoreSpec, path: str) -> bool | None:
+    """What the last rule that speaks of this directory itself says.
+
+    ``check_file()`` ranks rules for directories below rules for files, which is right for the files in them; but
+    then ``*`` followed by ``!*/``, the usual way to ignore all but some files, would end at the first directory.
+    A rule that matches the parent as well spoke when the parent was entered.
+    """
+    parent = path.rpartition("/")[0]
+    for pattern in reversed(list(spec.patterns)):
+        if pattern.include is None or pattern.match_file(f"{path}/") is None:
+            continue
+        if not parent or pattern.match_file(f"{parent}/") is None:
+            return bool(pattern.include)
+    return None
 
 
 def gitignore_above(root: Path) -> tuple[GitIgnore, str]:
