@@ -90,7 +90,7 @@ def test_mistakes_name_file_key_and_remedy(tmp_path: Path, text: str, message: s
 
 def test_a_table_that_is_none(tmp_path: Path) -> None:
     (tmp_path / "pyproject.toml").write_text("[tool]\nascend-migrate = 1\n")
-    with pytest.raises(ConfigError, match="`tool.ascend-migrate` must be a table"):
+    with pytest.raises(ConfigError, match=r"`tool\.ascend-migrate` must be a table"):
         load(tmp_path)
 
 

@@ -15,6 +15,7 @@ import os
 import pickle
 import time
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -162,16 +163,15 @@ def save(path: Path, cache: Cache) -> None:
         temporary.replace(path)
         _remove_old(path.parent, now // 1_000_000_000 - _KEEP_SECONDS)
     except OSError:
-        temporary.unlink(missing_ok=True)
+        with suppress(OSError):
+            temporary.unlink()
 
 
 def _remove_old(place: Path, before: float) -> None:
     for path in place.iterdir():
-        try:
+        with suppress(FileNotFoundError):  # another process may be faster
             if path.stat().st_mtime < before:
                 path.unlink()
-        except FileNotFoundError:  # another process was faster
-            continue
 
 
 def without_edits(report: FileReport) -> FileReport:
