@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache, cached_property
 from typing import TYPE_CHECKING
 
-from ascend_migrate.model import Edit, Level
+from ascend_migrate.model import Edit, Level, Safety
 from ascend_migrate.syntax.names import Reference
 
 if TYPE_CHECKING:
@@ -26,6 +27,7 @@ class Translation:
     level: Level = "error"
     message: str = ""
     help: str = ""
+    safety: Safety = "safe"
 
 
 def translate(context: Context, qualname: str) -> Translation | None:
@@ -57,9 +59,10 @@ def name_markers() -> tuple[str, ...]:
 def _row(context: Context, parts: list[str]) -> tuple[ApiMapping | None, int]:
     """The row that speaks of a dotted name or of what it belongs to, and how many parts it is about."""
     for depth in range(len(parts), 1, -1):
-        row = context.mapping(".".join(parts[:depth]))
-        if row is not None:
-            return row, max(depth, 2) if not row.cuda.endswith(".*") else len(parts)
+        name = ".".join(parts[:depth])
+        row = context.mapping(name)
+        if row is not None and row.name == name:
+            return row, len(parts) if row.cuda.endswith(".*") else depth
     return None, 0
 
 
@@ -67,7 +70,8 @@ def _by_row(context: Context, parts: list[str], row: ApiMapping, depth: int) -> 
     qualname = ".".join(parts)
     new = row.replacement(context.target)
     if new is not None:
-        return Translation(qualname, ".".join([new, *parts[depth:]]), len(parts))
+        new = ".".join([new, *parts[depth:]])
+        return Translation(qualname, new, len(parts), row.level, row.message, row.help, row.safety)
     return Translation(qualname, None, depth, row.level, row.message, row.help)
 
 
@@ -155,11 +159,58 @@ def uses(context: Context) -> Iterator[Use]:
     yield from cached
 
 
+def _root_becomes(context: Context, old: tuple[str, ...], new: list[str]) -> bool:
+    """Whether the name at the root, bound to ``old``, will be bound to ``new`` once its import is converted."""
+    if list(old) == new:
+        return True
+    translation = translate(context, ".".join(old)) if len(old) > 1 else None
+    return translation is not None and translation.npu == ".".join(new)
+
+
+@dataclass(frozen=True)
+class ImportedName:
+    """One name that an import statement takes from torch, with its translation."""
+
+    statement: ast.Import | ast.ImportFrom
+    alias: ast.alias
+    translation: Translation
+
+
+def imported_names(context: Context) -> list[ImportedName]:
+    """The names with a translation that the file's imports take from torch, in source order."""
+    found: list[ImportedName] = []
+    for statement in context.tree.nodes(ast.ImportFrom):
+        module = statement.module or ""
+        if statement.level == 0 and module.split(".")[0] == "torch":
+            for alias in statement.names:
+                translation = None if alias.name == "*" else translate(context, f"{module}.{alias.name}")
+                if translation is not None:
+                    found.append(ImportedName(statement, alias, translation))
+    for plain in context.tree.nodes(ast.Import):
+        for alias in plain.names:
+            # Without `as` the import only binds torch; what is used of it counts where it is used.
+            if alias.asname and alias.name.startswith("torch."):
+                translation = translate(context, alias.name)
+                if translation is not None:
+                    found.append(ImportedName(plain, alias, translation))
+    return found
+
+
+def without_counterpart(context: Context) -> Iterator[tuple[ast.AST, Translation]]:
+    """Every use and import of a name that has no replacement on the target, with what is said of it."""
+    for use in uses(context):
+        if use.translation.npu is None:
+            yield use.reference.node, use.translation
+    for name in imported_names(context):
+        if name.translation.npu is None:
+            yield name.statement, name.translation
+
+
 def edits_for(context: Context, use: Use) -> list[Edit | None]:
     """The edits that spell ``use`` for the NPU; holds a None when a name it needs is not at hand there."""
     reference, new = use.reference, (use.translation.npu or "").split(".")
     old = reference.parts
-    if len(new) == len(old) and (new[0] == old[0] or reference.root_parts > 1):
+    if len(new) == len(old) and _root_becomes(context, old[: reference.root_parts], new[: reference.root_parts]):
         return [
             context.edit_attribute(attribute, new[position])
             for position, attribute in enumerate(reference.attributes, reference.root_parts)

@@ -15,7 +15,7 @@ from functools import cached_property
 
 from ascend_migrate.model import Edit, Finding
 from ascend_migrate.rules._imports import from_module_place, statement_stands_alone
-from ascend_migrate.rules._translate import Translation, name_markers, translate
+from ascend_migrate.rules._translate import name_markers, translate
 from ascend_migrate.rules.base import Context, Example, Rule
 
 
@@ -55,7 +55,7 @@ class CudaImports(Rule):
         Example(
             "from torch.cuda import nvtx, synchronize\n",
             "from torch_npu.npu import synchronize\nfrom torch.cuda import nvtx\n",
-            codes=("NPU104", "NPU104"),
+            codes=("NPU102", "NPU104"),
         ),
         Example("from pycuda.driver import cuda\nfrom numba import cuda as numba_cuda\n"),
     )
@@ -87,21 +87,14 @@ class CudaImports(Rule):
         if context.knows_npu(statement):
             return
         moved: list[_Moved] = []
-        missing: list[Translation] = []
         kept: list[ast.alias] = []
         for alias in statement.names:
             translation = translate(context, f"{module}.{alias.name}")
             if translation is not None and translation.npu is not None:
                 home, _, name = _importable(translation.npu).rpartition(".")
                 moved.append(_Moved(alias, home, name))
-                continue
-            kept.append(alias)
-            if (translation is not None and translation.depth == len(module.split(".")) + 1) or (
-                translation is not None and translation.depth <= len(module.split("."))
-            ):
-                missing.append(translation)
-        for translation in missing:
-            yield context.finding(self, statement, translation.message, translation.help, level=translation.level)
+            else:
+                kept.append(alias)
         if moved:
             context.memo.setdefault("moved_imports", set()).add(statement)
             places = sorted({m.module for m in moved})
@@ -160,11 +153,8 @@ class CudaImports(Rule):
                 )
                 continue
             translation = translate(context, alias.name)
-            if translation is None:
-                continue
-            if translation.npu is None:
-                yield context.finding(self, statement, translation.message, translation.help, level=translation.level)
-                continue
+            if translation is None or translation.npu is None:
+                continue  # reported as a name without counterpart
             new = _importable(translation.npu)
             if len(statement.names) == 1:
                 context.memo.setdefault("moved_imports", set()).add(statement)

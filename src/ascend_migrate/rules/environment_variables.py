@@ -11,12 +11,13 @@ import ast
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache, cached_property
 
 from ascend_migrate import knowledge
 from ascend_migrate.model import Edit, Finding
 from ascend_migrate.rules.base import Context, Example, Rule
 
-_NAME = re.compile(r"(?:CUDA|NCCL|TORCH_NCCL|PYTORCH_CUDA|NVIDIA|CUBLAS|CUDNN|TORCH_CUDA)_\w+")
+_NAME = re.compile(r"[A-Z][A-Z0-9]*_[A-Z0-9_]+")
 _ASSIGNMENT = re.compile(rf"({_NAME.pattern})=")
 _PIECE = re.compile(r"[A-Za-z]{0,2}(\"\"\"|'''|\"|')")
 _PROSE = frozenset({"print", "debug", "info", "warning", "warn", "error", "critical", "exception", "log"})
@@ -77,11 +78,16 @@ def _is_prose(parent: ast.AST) -> bool:
     return False
 
 
+@cache
+def _markers() -> tuple[str, ...]:
+    return tuple(name.rstrip("*") for name in knowledge.environment_variables())
+
+
 class EnvironmentVariable(Rule):
     code = "NPU140"
     name = "environment-variable"
     level = "warning"
-    markers = ("CUDA_", "NCCL_", "NVIDIA_", "CUBLAS_", "CUDNN_")
+    markers = ()
     examples = (
         Example(
             "import os\n\nos.environ['CUDA_VISIBLE_DEVICES'] = '0,1'\nblocking = os.getenv('CUDA_LAUNCH_BLOCKING')\n",
@@ -99,17 +105,22 @@ class EnvironmentVariable(Rule):
         Example("print('CUDA_VISIBLE_DEVICES')\nhelp_text = 'set CUDA_VISIBLE_DEVICES to choose a card'\n"),
     )
 
+    @cached_property
+    def all_markers(self) -> tuple[str, ...]:
+        return _markers()
+
     def check(self, context: Context) -> Iterator[Finding]:
         for use in variable_uses(context):
             row = knowledge.find_environment_variable(use.name)
-            if row is None or row.npu is None or context.knows_npu(use.node):
+            if row is None or row.npu is None or not row.same_values or context.knows_npu(use.node):
                 continue
             yield context.finding(
                 self,
                 use.node,
                 f"{use.name} means nothing on the NPU; {row.npu} does",
                 row.help,
-                edits=[use.edit(row.npu)] if row.same_values else [],
+                edits=[use.edit(row.npu)],
+                level=row.level,
                 uses_npu=False,
                 place=(use.start, use.start + len(use.name)),
             )
@@ -121,13 +132,17 @@ class EnvironmentVariableWithoutTwin(Rule):
     code = "NPU141"
     name = "environment-variable-without-twin"
     level = "info"
-    markers = EnvironmentVariable.markers
+    markers = ()
     examples = (Example("import os\n\nos.environ['NCCL_P2P_DISABLE'] = '1'\n", codes=("NPU141",)),)
+
+    @cached_property
+    def all_markers(self) -> tuple[str, ...]:
+        return _markers()
 
     def check(self, context: Context) -> Iterator[Finding]:
         for use in variable_uses(context):
             row = knowledge.find_environment_variable(use.name)
-            if row is None or row.npu is not None or context.knows_npu(use.node):
+            if row is None or (row.npu is not None and row.same_values) or context.knows_npu(use.node):
                 continue
             yield context.finding(
                 self,

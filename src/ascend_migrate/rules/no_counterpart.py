@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from functools import cached_property
 
 from ascend_migrate.model import Finding
-from ascend_migrate.rules._translate import name_markers, uses
+from ascend_migrate.rules._translate import name_markers, without_counterpart
 from ascend_migrate.rules.base import Context, Example, Rule
 
 
@@ -28,7 +28,6 @@ class NoCounterpart(Rule):
         return name_markers()
 
     def check(self, context: Context) -> Iterator[Finding]:
-        for use in uses(context):
-            translation = use.translation
-            if translation.npu is None and translation.level == "error" and not context.knows_npu(use.reference.node):
-                yield context.finding(self, use.reference.node, translation.message, translation.help)
+        for node, said in without_counterpart(context):
+            if said.level == "error" and not context.knows_npu(node):
+                yield context.finding(self, node, said.message, said.help, level=said.level)

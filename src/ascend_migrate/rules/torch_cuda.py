@@ -47,10 +47,13 @@ class TorchCuda(Rule):
             new = use.translation.npu
             if new is None or context.knows_npu(use.reference.node):
                 continue
-            old = use.reference.qualname
+            old, said = use.reference.qualname, use.translation
+            review = said.safety == "review"
             yield context.finding(
                 self,
                 use.reference.node,
-                f"{old} is {new} on the NPU",
+                said.message if review else f"{old} is {new} on the NPU",
+                said.help if review else "",
                 edits=edits_for(context, use),
+                safety=said.safety,
             )

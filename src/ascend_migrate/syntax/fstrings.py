@@ -1,17 +1,24 @@
 """Exact positions inside f-strings for Python 3.9 to 3.11, whose ``ast`` gives wrong ones.
 
-libcst tells where each ``{expression}`` of the f-string stands; the expression's own text is parsed again and
-put into the tree with its true position.
+A scan of the f-string finds where each ``{expression}`` stands; its own text is parsed again and, when that gives
+the tree that was there, put in its place with its true position. Before 3.12 an expression holds neither
+backslashes nor comments nor the quotes around it, so that a scan by brackets and quotes is enough.
 """
 
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from ascend_migrate.syntax.tree import Tree
+
+_OPENING = re.compile(r"([A-Za-z]{0,2})(\"\"\"|'''|\"|')")
+_SPACE = re.compile(r"\s*")
+_COMPARISON = re.compile(r"[=!<>]=")
+_CONVERSION = re.compile(r"!\s*\w+\s*")
 
 
 def make_exact(tree: Tree, markers: tuple[str, ...]) -> bool:
@@ -35,7 +42,7 @@ def make_exact(tree: Tree, markers: tuple[str, ...]) -> bool:
         base = tree.start(node)
         for value, (start, end) in zip(values, spans):
             expression = _parse_at(tree, base + start, base + end)
-            if expression is None:
+            if expression is None or ast.dump(expression) != ast.dump(value.value):
                 continue
             value.value = expression
             work.extend(n for n in ast.walk(expression) if isinstance(n, ast.JoinedStr))
@@ -53,43 +60,72 @@ def _formatted_values(node: ast.JoinedStr) -> Iterator[ast.FormattedValue]:
 
 def _expression_spans(text: str) -> list[tuple[int, int]] | None:
     """Character ranges in ``text`` (an f-string, or several strings side by side) of its expressions."""
-    import libcst as cst
-    from libcst.metadata import MetadataWrapper, PositionProvider
-
-    from ascend_migrate.syntax.text import SourceText
-
-    code = f"({text})"
-    try:
-        wrapper = MetadataWrapper(cst.parse_module(code), unsafe_skip_copy=True)
-    except cst.ParserSyntaxError:
-        return None
-    positions = wrapper.resolve(PositionProvider)
-    lines = SourceText(code)
     spans: list[tuple[int, int]] = []
-
-    def offset(line: int, column: int) -> int:
-        return lines.line_starts[line - 1] + column - 1  # - 1: the parenthesis put in front
-
-    def visit(parts: object) -> None:
-        for part in parts:  # type: ignore[attr-defined]
-            if isinstance(part, cst.FormattedStringExpression):
-                place = positions[part.expression]
-                spans.append((offset(place.start.line, place.start.column), offset(place.end.line, place.end.column)))
-                visit(part.format_spec or ())
-
-    def strings(node: cst.CSTNode) -> None:
-        if isinstance(node, cst.ConcatenatedString):
-            strings(node.left)
-            strings(node.right)
-        elif isinstance(node, cst.FormattedString):
-            visit(node.parts)
-
-    statement = wrapper.module.body[0]
-    assert isinstance(statement, cst.SimpleStatementLine)
-    expression = statement.body[0]
-    assert isinstance(expression, cst.Expr)
-    strings(expression.value)
+    at = 0
+    try:
+        while at < len(text):
+            opening = _OPENING.match(text, at)
+            if opening is not None:
+                at = _scan_string(text, opening, spans)
+            elif text[at] == "#":
+                at = text.index("\n", at)
+            else:
+                at += 1
+    except (IndexError, ValueError):
+        return None
     return spans
+
+
+def _scan_string(text: str, opening: re.Match[str], spans: list[tuple[int, int]]) -> int:
+    """Scan one string; the offset behind it. Raises IndexError when it does not end."""
+    prefix, quote = opening.group(1).lower(), opening.group(2)
+    at = opening.end()
+    while not text.startswith(quote, at):
+        character = text[at]
+        if character == "\\":
+            if "r" not in prefix and text.startswith("N{", at + 1):
+                at = text.index("}", at) + 1
+            else:
+                at += 1 if text[at + 1] == "{" else 2
+        elif character == "{" and "f" in prefix:
+            at = at + 2 if text[at + 1] == "{" else _scan_field(text, at, spans)
+        else:
+            at += 1
+    return at + len(quote)
+
+
+def _scan_field(text: str, at: int, spans: list[tuple[int, int]]) -> int:
+    """Scan ``{expression!r:spec}`` from its brace; the offset behind it."""
+    start = at = _behind(_SPACE, text, at + 1)
+    depth = 0
+    while True:
+        comparison = _COMPARISON.match(text, at)
+        character = text[at]
+        if comparison is not None:
+            at = comparison.end()
+        elif not depth and character in "=!:}":
+            break
+        elif character in "\"'":
+            quote = character * 3 if text.startswith(character * 3, at) else character
+            at = text.index(quote, at + len(quote)) + len(quote)
+        else:
+            depth += (character in "([{") - (character in ")]}")
+            at += 1
+    spans.append((start, at))
+    if text[at] == "=":  # `{x = }`
+        at = _behind(_SPACE, text, at + 1)
+    if text[at] == "!":
+        at = _behind(_CONVERSION, text, at)
+    if text[at] == ":":
+        at += 1
+        while text[at] != "}":
+            at = _scan_field(text, at, spans) if text[at] == "{" else at + 1
+    return at + 1
+
+
+def _behind(pattern: re.Pattern[str], text: str, at: int) -> int:
+    match = pattern.match(text, at)
+    return at if match is None else match.end()
 
 
 def _parse_at(tree: Tree, start: int, end: int) -> ast.expr | None:

@@ -121,7 +121,6 @@ class Tree:
         self.scopes: dict[ast.AST, Scope] = {}
         self.attribute_bindings: dict[str, list[Binding]] = defaultdict(list)
         self.scope = Scope(module, None)
-        self._has_global = "global " in source.text or "nonlocal " in source.text
         self._index()
 
     def nodes(self, kind: type[N]) -> list[N]:
@@ -164,29 +163,28 @@ class Tree:
     def _walk(self, root: ast.AST, root_scope: Scope) -> None:
         """Pre-order walk with an explicit stack: deep trees must not meet the recursion limit."""
         stack: list[tuple[ast.AST, Scope]] = [(root, root_scope)]
-        parents, by_type = self.parents, self.nodes_by_type
+        parents, by_type, scopes = self.parents, self.nodes_by_type, self.scopes
         while stack:
             node, scope = stack.pop()
-            by_type[type(node)].append(node)
-            handler = _BINDERS.get(type(node))
+            kind = type(node)
+            by_type[kind].append(node)
+            inner = scope
+            handler = _BINDERS.get(kind)
             if handler is not None:
                 handler(self, node, scope)
-            children: list[tuple[ast.AST, Scope]] = []
-            inner = self.scopes.get(node, scope)
-            for name in node._fields:
+                inner = scopes.get(node, scope)
+            # What is pushed last is walked first.
+            for name in _CHILD_FIELDS[kind]:
                 value = getattr(node, name, None)
-                here = inner
-                if inner is not scope and name in _EVALUATED_OUTSIDE:
-                    here = scope
-                if isinstance(value, ast.AST):
-                    parents[value] = node
-                    children.append((value, here))
-                elif isinstance(value, list):
-                    for item in value:
+                here = scope if inner is not scope and name in _EVALUATED_OUTSIDE else inner
+                if isinstance(value, list):
+                    for item in reversed(value):
                         if isinstance(item, ast.AST):
                             parents[item] = node
-                            children.append((item, here))
-            stack.extend(reversed(children))
+                            stack.append((item, here))
+                elif isinstance(value, ast.AST):
+                    parents[value] = node
+                    stack.append((value, here))
 
     # -- names and what binds them ---------------------------------------------------------------------------
 
@@ -243,13 +241,13 @@ class Tree:
         for rest in (args.vararg, args.kwarg):
             if rest is not None:
                 inner.bindings[rest.arg].append(Binding("param", rest))
-        # A name declared global anywhere in the body is global in all of it.
-        if not isinstance(node, ast.Lambda) and self._has_global:
-            for statement in ast.walk(node):
-                if isinstance(statement, ast.Global):
-                    inner.declared_global.update(statement.names)
-                elif isinstance(statement, ast.Nonlocal):
-                    inner.declared_nonlocal.update(statement.names)
+
+    def _global(self, node: ast.Global, scope: Scope) -> None:
+        # Python wants the declaration before any use in its scope, and so does this walk.
+        scope.declared_global.update(node.names)
+
+    def _nonlocal(self, node: ast.Nonlocal, scope: Scope) -> None:
+        scope.declared_nonlocal.update(node.names)
 
     def _class(self, node: ast.ClassDef, scope: Scope) -> None:
         self._bind(scope, node.name, Binding("class", node))
@@ -286,6 +284,24 @@ _EVALUATED_OUTSIDE = frozenset({"args", "decorator_list", "returns", "bases", "k
 """Fields of a function or class that are evaluated in the scope around it. (Parameter names are bound by
 :meth:`Tree._function`, so that ``args`` can be walked outside, where defaults and annotations belong.)"""
 
+_PLAIN_FIELDS = frozenset(
+    {"ctx", "op", "ops", "id", "attr", "kind", "module", "level", "asname", "conversion", "is_async", "simple"}
+)
+"""Fields that hold no node, or an operator or context: those are objects shared by the whole tree."""
+
+
+class _ChildFields(dict[type[ast.AST], tuple[str, ...]]):
+    """For each type of node the fields to walk into, the last first."""
+
+    def __missing__(self, kind: type[ast.AST]) -> tuple[str, ...]:
+        constant = issubclass(kind, ast.Constant)
+        fields = () if constant else tuple(f for f in reversed(kind._fields) if f not in _PLAIN_FIELDS)
+        self[kind] = fields
+        return fields
+
+
+_CHILD_FIELDS = _ChildFields()
+
 _BINDERS: dict[type[ast.AST], Callable[[Tree, Any, Scope], None]] = {
     ast.Name: Tree._name,
     ast.Attribute: Tree._attribute,
@@ -297,6 +313,8 @@ _BINDERS: dict[type[ast.AST], Callable[[Tree, Any, Scope], None]] = {
     ast.Import: Tree._import,
     ast.ImportFrom: Tree._import_from,
     ast.ExceptHandler: Tree._except,
+    ast.Global: Tree._global,
+    ast.Nonlocal: Tree._nonlocal,
 }
 for _pattern in ("MatchAs", "MatchStar", "MatchMapping"):
     if hasattr(ast, _pattern):
