@@ -19,7 +19,7 @@ from ascend_migrate.simulator.torch_installation import TorchInstallation
 SOURCES = Path(__file__).parent / "csrc"
 
 UNITS = {
-    "core": ("memory.cpp", "device.cpp", "aliases.cpp", "operators.cpp"),
+    "core": ("memory.cpp", "device.cpp", "aliases.cpp", "operators.cpp", "shallow_copy.cpp"),
     "autocast": ("autocast.cpp",),
     "bindings": ("hccl.cpp", "module.cpp"),
 }

@@ -27,6 +27,7 @@ def install() -> None:
         process_group,
         random,
         streams,
+        typed_tensors,
     )
 
     npu = "torch_npu.npu"
@@ -34,6 +35,7 @@ def install() -> None:
     surface.implement([npu, f"{npu}.memory"], memory)
     surface.implement([npu, f"{npu}.random"], random)
     surface.implement([npu, f"{npu}.streams", f"{npu}.utils"], streams)
+    surface.implement([npu], typed_tensors)
     surface.implement([f"{npu}.amp", f"{npu}.amp.autocast_mode", f"{npu}.amp.grad_scaler"], amp)
     surface.implement(["torch_npu.distributed", "torch_npu.distributed.distributed_c10d"], process_group)
     surface.install()
