@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 
@@ -17,50 +18,42 @@ def replace(path: Path, data: bytes, *, like: Path, stage: Path | None = None) -
 
     ``stage`` is a directory in the same file system for the temporary file; None takes that of ``path``.
     """
-    temporary = _temporary(path, stage)
-    try:
+    with _staged(path, stage) as temporary:
         temporary.write_bytes(data)
         shutil.copymode(like, temporary)
-        temporary.replace(path)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
 
 
 def write_text(path: Path, text: str) -> None:
     """Make ``text`` the content of ``path``, in UTF-8, with the permissions of a new file."""
-    temporary = _temporary(path, None)
-    try:
+    with _staged(path, None) as temporary:
         temporary.write_text(text, encoding="utf-8", errors="surrogateescape")
-        temporary.replace(path)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
 
 
 def copy(source: Path, path: Path, *, stage: Path | None = None) -> None:
     """Copy a file with its permissions and times."""
-    temporary = _temporary(path, stage)
-    try:
+    with _staged(path, stage) as temporary:
         shutil.copy2(source, temporary)
-        temporary.replace(path)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
 
 
 def link(text: str, path: Path, *, stage: Path | None = None) -> None:
     """Make ``path`` a symbolic link that reads ``text``."""
-    temporary = _temporary(path, stage)
-    temporary.unlink(missing_ok=True)
-    temporary.symlink_to(text)
-    temporary.replace(path)
+    with _staged(path, stage) as temporary:
+        temporary.unlink(missing_ok=True)
+        temporary.symlink_to(text)
 
 
-def _temporary(path: Path, stage: Path | None) -> Path:
+@contextmanager
+def _staged(path: Path, stage: Path | None) -> Iterator[Path]:
+    """A temporary path that takes the place of ``path`` in the end, or is removed when something fails."""
     # The name fits discovery.TEMPORARY_PATTERN. It must not be longer than a file name may be.
     stem = path.name if len(os.fsencode(path.name)) <= 200 else "long"
-    return (stage or path.parent) / f".{stem}.ascend-migrate-{os.getpid()}.tmp"
+    temporary = (stage or path.parent) / f".{stem}.ascend-migrate-{os.getpid()}.tmp"
+    try:
+        yield temporary
+        temporary.replace(path)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
 
 
 def remove_stale(paths: Iterable[Path]) -> None:

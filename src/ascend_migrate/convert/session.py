@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ascend_migrate.convert import atomic
+from ascend_migrate.convert.places import relocate
 from ascend_migrate.engine.cache import without_edits
 from ascend_migrate.engine.runner import Runner
 from ascend_migrate.model import FileError, FileReport, Finding, Target
@@ -117,13 +118,18 @@ def to_output(inventory: Inventory, output: Output, work: Work) -> Conversion:
     for file in inventory.python:
         (copies if work.excluded is not None and work.excluded(file.path) else to_convert).append(file)
     for file, report in _reports(to_convert, work):
-        new = report.new_bytes
-        if new is None:
+        if report.new_bytes is None:
             attempt(file.name, output.copy, file)
             account.add(report, changed=False)
-        else:
-            written = attempt(file.name, output.write, file, new)
-            account.add(report, changed=written)
+            continue
+        try:
+            moved = relocate(report, file.path.read_bytes())
+        except OSError as error:
+            account.errors.append(FileError(file.name, 1, f"cannot be read: {error.strerror or error}"))
+            account.add(report, changed=False)
+            continue
+        written = attempt(file.name, output.write, file, report.new_bytes)
+        account.add(moved if written else report, changed=written)
     for file in copies:
         attempt(file.name, output.copy, file)
     for name, _, text in inventory.links:
@@ -137,28 +143,34 @@ def in_place(files: Sequence[SourceFile], work: Work, *, prefix: str, errors: Se
     """Convert the files where they are. One that changes under our hands is left alone and reported."""
     account = _Account(errors)
     for file, report in _reports(files, work):
-        changed = False
-        if report.new_bytes is not None:
-            try:
-                changed = _overwrite(file, report.new_bytes)
-            except OSError as error:
-                account.errors.append(FileError(file.name, 1, f"cannot be written: {error.strerror or error}"))
-            else:
-                if not changed:
-                    message = "changed while it was being converted, and was left as it is; convert again"
-                    account.errors.append(FileError(file.name, 1, message))
-        account.add(report, changed=changed)
+        try:
+            old = _overwrite(file, report.new_bytes) if report.new_bytes is not None else None
+        except (OSError, ChangedError) as error:
+            message = f"cannot be written: {error.strerror or error}" if isinstance(error, OSError) else str(error)
+            account.errors.append(FileError(file.name, 1, message))
+            account.add(report, changed=False)
+        else:
+            account.add(report if old is None else relocate(report, old), changed=old is not None)
     return account.close(work.target, prefix=prefix)
 
 
-def _overwrite(file: SourceFile, data: bytes) -> bool:
-    """Replace the content of a file, unless it is no longer the file that was read."""
+class ChangedError(Exception):
+    """A file is no longer the one that was converted."""
+
+
+def _overwrite(file: SourceFile, data: bytes) -> bytes:
+    """Replace the content of a file, and return what it was.
+
+    Raises:
+        ChangedError: it is no longer the file that was read.
+    """
     path = file.path.resolve()  # a link named on the command line stays a link
+    old = path.read_bytes()
     status = path.stat()
     if (status.st_size, status.st_mtime_ns) != (file.size, file.mtime_ns):
-        return False
+        raise ChangedError("changed while it was being converted, and was left as it is; convert again")
     atomic.replace(path, data, like=path)
-    return True
+    return old
 
 
 def preview(
