@@ -37,6 +37,8 @@ YES = [
     "str(x.device).split(':')[0] == 'cuda'",
     "cfg['device'] == 'cuda'",
     "get_device(x) == 'cuda'",
+    "def get_device(): ...\nget_device() != 'cuda'",
+    "'cuda' in x.type()",
     "torch.device(d).type == 'cuda'",
     # options, parameters, fields, keys
     "parser.add_argument('--device', default='cuda', type=str, help='the card or cpu')",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
-from functools import cache, lru_cache
+from functools import cache
 
 from ascend_migrate.rules.base import Rule
 

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 
 from ascend_migrate.model import Finding
 from ascend_migrate.rules.base import Context, Example, Rule
+from ascend_migrate.rules.default_tensor_type import sets_default_type
 from ascend_migrate.syntax.devices import literal_edit
 from ascend_migrate.syntax.literals import npu_spelling
 
@@ -30,6 +31,8 @@ class TensorTypeName(Rule):
     def check(self, context: Context) -> Iterator[Finding]:
         for literal in context.device_literals:
             if literal.kind != "type" or context.knows_npu(literal.node):
+                continue
+            if sets_default_type(context, literal.node):
                 continue
             new = npu_spelling(literal.value)
             exists = context.surface.has(new)

@@ -13,6 +13,7 @@ from functools import cached_property
 from ascend_migrate.model import Finding
 from ascend_migrate.rules._translate import edits_for, name_markers, uses
 from ascend_migrate.rules.base import Context, Example, Rule
+from ascend_migrate.rules.default_tensor_type import sets_default_type
 
 
 class TorchCuda(Rule):
@@ -45,7 +46,7 @@ class TorchCuda(Rule):
     def check(self, context: Context) -> Iterator[Finding]:
         for use in uses(context):
             new = use.translation.npu
-            if new is None or context.knows_npu(use.reference.node):
+            if new is None or context.knows_npu(use.reference.node) or sets_default_type(context, use.reference.node):
                 continue
             old, said = use.reference.qualname, use.translation
             review = said.safety == "review"

@@ -375,7 +375,7 @@ class Devices:
             return Verdict("unknown", "nothing around it says device or backend")
         position = call.args.index(node)
         qualname = self.names.qualname(call.func) or ""
-        last = call.func.attr if isinstance(call.func, ast.Attribute) else qualname.rsplit(".", 1)[-1]
+        last = _called_name(call)
         if qualname.split(".")[0] in _FOREIGN_ROOTS:
             return Verdict("no", f"an argument of {qualname}, which is not PyTorch")
         if position in _DEVICE_POSITIONS.get(qualname, ()) or (
@@ -643,12 +643,12 @@ class Devices:
                 return "yes"
             if qualname in ("str", "repr") and node.args:
                 return self.is_device(node.args[0], kind, deeper)
-            last = node.func.attr if isinstance(node.func, ast.Attribute) else qualname.rsplit(".", 1)[-1]
+            last = _called_name(node)
             if isinstance(node.func, ast.Attribute):
                 if last in _TRANSPARENT_METHODS or last in ("split", "partition", "rsplit", "replace"):
                     return self.is_device(node.func.value, kind, deeper)
-                if last == "type" and not node.args:
-                    return "yes" if kind == "type" else "unknown"
+                if last == "type" and not node.args and not node.keywords:
+                    return "yes"  # 'torch.cuda.FloatTensor'
             if last in _LOOKUPS:
                 labels = [a.value for a in node.args if isinstance(a, ast.Constant) and isinstance(a.value, str)]
                 if any(kind_of(label) is None and self._says(label, kind) for label in labels):
@@ -704,6 +704,11 @@ class Devices:
 def words_are_not_a_count(name: str) -> bool:
     """``get_device`` gives a device; ``device_count`` and ``device_name`` do not."""
     return not any(word in name for word in ("count", "num_", "_num", "_id", "index", "prop", "capab", "memory"))
+
+
+def _called_name(call: ast.Call) -> str:
+    """The last component of what is called, as it is written; empty for ``f()()``."""
+    return call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
 
 
 def _method(owner: ast.ClassDef, name: str) -> ast.AST | None:
