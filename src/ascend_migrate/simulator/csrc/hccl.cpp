@@ -9,6 +9,7 @@
 #include <torch/csrc/autograd/python_variable.h>
 #include <torch/csrc/distributed/c10d/Backend.hpp>
 #include <torch/csrc/distributed/c10d/Work.hpp>
+#include <torch/csrc/distributed/c10d/reducer_timer.hpp>
 
 #include <mutex>
 #include <set>
@@ -305,6 +306,18 @@ void end_all_threads() {
   }
   for (auto& group : live) group->end_threads();
 }
+
+// Times for DistributedDataParallel's own log. Without a timer for the device it warns on every run.
+class ReducerTimer final : public Timer {
+ public:
+  explicit ReducerTimer(c10::Device /*device*/) {}
+  std::optional<int64_t> measureDifference(Event start, Event end) override {
+    int64_t from = getTimeRef(start), to = getTimeRef(end);
+    if (from == kUnsetTime || to == kUnsetTime || to < from) return std::nullopt;
+    return to - from;
+  }
+};
+C10_REGISTER_TYPED_CLASS(TimerRegistry, c10::kPrivateUse1, ReducerTimer);
 
 }  // namespace
 

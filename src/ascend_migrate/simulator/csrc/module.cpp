@@ -40,6 +40,7 @@ PYBIND11_MODULE(_simulated_npu, m) {
   c10::SetAllocator(kNpu, npu_allocator());
   register_hooks();
   register_autograd_fallthrough();
+  register_sparse_operators();
   start_autograd_without_device_threads();
   bind_hccl(m);
 

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <mutex>
 #include <set>
 
@@ -181,6 +182,7 @@ at::Tensor copy_from(const at::Tensor& source, const at::Tensor& destination, bo
   auto cpu_destination = to.to_cpu(destination);
   at::AutoDispatchBelowADInplaceOrView below_autograd;
   cpu_destination.copy_(cpu_source, non_blocking);
+  to.write_back();  // copying into a sparse tensor gives it other parts
   return destination;
 }
 
@@ -315,6 +317,19 @@ TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
 
 TORCH_LIBRARY_IMPL(_, PrivateUse1, m) {
   m.fallback(torch::CppFunction::makeFromBoxedFunction<&dense_fallback>());
+}
+
+void register_sparse_operators() {
+  // An operator with a composite kernel would choose that before the fallback, although sparse tensors on the CPU
+  // have a kernel of their own. copy_ is left out: it goes between devices, through _copy_from.
+  static auto* library = new torch::Library(
+      torch::Library::IMPL, "aten", c10::DispatchKey::SparsePrivateUse1, __FILE__, __LINE__);
+  auto& dispatcher = c10::Dispatcher::singleton();
+  for (const auto& name : dispatcher.getRegistrationsForDispatchKey(c10::DispatchKey::SparseCPU)) {
+    if (name.getNamespace() != "aten" || name.name == "aten::copy_") continue;
+    library->impl(toString(name).c_str(), torch::CppFunction::makeFromBoxedFunction<&sparse_fallback>());
+  }
+  library->impl("_copy_from", &copy_from);
 }
 
 TORCH_LIBRARY_IMPL(_, SparsePrivateUse1, m) {

@@ -101,6 +101,9 @@ class AliasScope {
 
 // ---- operators (operators.cpp) -------------------------------------------------------------------------------
 
+// Gives sparse npu tensors every operator that sparse CPU tensors have.
+void register_sparse_operators();
+
 // How often each operator ran, while counting is on. For tests and for looking at what a model uses.
 void count_operators(bool enabled);
 std::unordered_map<std::string, int64_t> operator_counts();

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 import torch
@@ -52,10 +53,28 @@ class Event(torch.Event):
     def __new__(
         cls, enable_timing: bool = False, blocking: bool = False, interprocess: bool = False
     ) -> Event:
-        return super().__new__(cls, "npu", enable_timing=enable_timing)
+        event = super().__new__(cls, "npu", enable_timing=enable_timing)
+        event.enable_timing = enable_timing
+        return event
 
     def record(self, stream: Any = None) -> None:
         super().record(current_stream() if stream is None else stream)
+        self._recorded_at = time.perf_counter()
+
+    def elapsed_time(self, end_event: Event) -> float:
+        """Milliseconds from this event to the other. Raises RuntimeError unless both can and did record."""
+        if not (self.enable_timing and end_event.enable_timing):
+            raise RuntimeError("both events must be created with enable_timing=True")
+        try:
+            return (end_event._recorded_at - self._recorded_at) * 1000
+        except AttributeError:
+            raise RuntimeError("both events must be recorded before calculating elapsed time") from None
+
+    def query(self) -> bool:
+        return True
+
+    def synchronize(self) -> None:
+        """The event has happened."""
 
     def wait(self, stream: Any = None) -> None:
         """The event has happened."""
