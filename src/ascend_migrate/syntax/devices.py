@@ -9,24 +9,37 @@ from __future__ import annotations
 
 import ast
 from dataclasses import dataclass
-from typing import Literal, Optional, Union
+from typing import Optional, Union
 
 from ascend_migrate.model import Edit
+from ascend_migrate.syntax.device_places import (
+    AVAILABILITY,
+    DEVICE_KEYS,
+    DEVICE_METHODS,
+    DEVICE_NAMESPACES,
+    DEVICE_POSITIONS,
+    FOREIGN_ROOTS,
+    LOOKUPS,
+    OPTION_CALLS,
+    OPTION_VALUES,
+    PROSE_CALLS,
+    PROSE_KEYWORDS,
+    TESTING_METHODS,
+    TRANSPARENT_METHODS,
+)
+from ascend_migrate.syntax.device_values import Answer, DeviceValues, called_name, says
 from ascend_migrate.syntax.literals import (
     LiteralKind,
     edit_constant,
     edit_head,
     is_unmistakable,
     kind_of,
-    names_backend,
-    names_device,
     npu_spelling,
     template_head,
 )
 from ascend_migrate.syntax.names import Names
 from ascend_migrate.syntax.tree import Scope, Tree
 
-Answer = Literal["yes", "no", "unknown"]
 StringNode = Union[ast.Constant, ast.JoinedStr]
 _VariableKey = tuple[Optional[int], str, LiteralKind]
 
@@ -58,98 +71,6 @@ def literal_edit(tree: Tree, literal: DeviceLiteral) -> Edit | None:
     return edit_constant(tree, literal.node, literal.value, new)
 
 
-#: Positional arguments of torch callables that take a device (the position, from 0).
-_DEVICE_POSITIONS: dict[str, tuple[int, ...]] = {
-    "torch.device": (0,),
-    "torch.Generator": (0,),
-    "torch.autocast": (0,),
-    "torch.amp.autocast": (0,),
-    "torch.amp.autocast_mode.autocast": (0,),
-    "torch.amp.GradScaler": (0,),
-    "torch.amp.grad_scaler.GradScaler": (0,),
-    "torch.amp.is_autocast_available": (0,),
-    "torch.is_autocast_enabled": (0,),
-    "torch.get_autocast_dtype": (0,),
-    "torch.set_autocast_enabled": (0,),
-    "torch.set_autocast_dtype": (0,),
-    "torch.set_default_device": (0,),
-    "torch.get_device_module": (0,),
-    "torch.Stream": (0,),
-    "torch.Event": (0,),
-    "torch.load": (1,),
-    "torch.jit.load": (1,),
-    "torch.set_default_tensor_type": (0,),
-    "torch.random.fork_rng": (3, 4),
-    "torch.random.get_rng_state": (0,),
-    "torch.nn.Module.to": (1,),
-    "torch.Tensor.to": (1,),
-    "torch.accelerator.set_device_index": (0,),
-    "torch.distributed.init_process_group": (0,),
-    "torch.distributed.init_device_mesh": (0,),
-    "torch.distributed.device_mesh.init_device_mesh": (0,),
-    "torch.distributed.DeviceMesh": (0,),
-    "torch.distributed.device_mesh.DeviceMesh": (0,),
-    "torch.distributed.tensor.DeviceMesh": (0,),
-    "torch.distributed.is_backend_available": (0,),
-    "torch.distributed.Backend": (0,),
-    "torch.cuda.set_device": (0,),
-    "torch.cuda.device": (0,),
-    "torch.npu.set_device": (0,),
-    "torch.npu.device": (0,),
-    "torch.Tensor.cuda": (1,),
-}
-_DEVICE_NAMESPACES = ("torch.cuda.", "torch.npu.", "torch_npu.npu.")
-
-#: Methods of tensors, modules and storages whose first argument may be a device.
-_DEVICE_METHODS = frozenset({"to", "type", "to_empty", "cuda", "npu"})
-#: Methods of strings that give a device again when called on one.
-_TRANSPARENT_METHODS = frozenset({"lower", "upper", "strip", "format", "casefold", "rstrip", "lstrip"})
-#: Methods of strings that test or cut a device string given as receiver.
-_TESTING_METHODS = frozenset(
-    {
-        "startswith",
-        "endswith",
-        "split",
-        "replace",
-        "find",
-        "index",
-        "count",
-        "removeprefix",
-        "partition",
-        "rsplit",
-    }
-)
-_LOOKUPS = frozenset({"get", "pop", "setdefault", "getenv", "getattr", "setattr", "get_attr"})
-_OPTION_CALLS = frozenset({"add_argument", "option", "Option", "argument", "Argument", "add_option"})
-_OPTION_VALUES = frozenset({"default", "choices", "const", "type", "values", "value"})
-_PROSE_CALLS = frozenset(
-    {"print", "debug", "info", "warning", "warn", "error", "critical", "exception", "log", "write"}
-)
-_PROSE_KEYWORDS = frozenset({"help", "description", "title", "label", "desc", "doc", "msg", "message", "reason"})
-_DEVICE_KEYS = frozenset(
-    {
-        "cpu",
-        "cuda",
-        "mps",
-        "xpu",
-        "npu",
-        "hpu",
-        "xla",
-        "mlu",
-        "musa",
-        "meta",
-        "rocm",
-        "hip",
-        "gpu",
-        "tpu",
-        "auto",
-    }
-)
-_FOREIGN_ROOTS = frozenset({"jax", "jaxlib", "tensorflow", "tf", "cupy", "numba", "pycuda", "paddle", "mxnet"})
-_AVAILABILITY = frozenset({"torch.cuda.is_available", "torch.npu.is_available", "torch.cuda.device_count"})
-
-_NOT_THE_DEVICE = ("count", "num_", "_num", "_id", "index", "prop", "capab", "memory")
-
 _YES_HERE = Verdict("yes", "")
 
 
@@ -166,6 +87,7 @@ class Devices:
         self._project_parameters = project_parameters or {}
         self._variables: dict[_VariableKey, Verdict | None] = {}
         self._functions: dict[ast.AST, Verdict | None] = {}
+        self.values = DeviceValues(tree, names, lambda scope, name, kind: self._flow(scope, name, kind).answer)
 
     def literals(self) -> list[DeviceLiteral]:
         """All literals of the file that are spelled like a device, a backend or a tensor type."""
@@ -191,9 +113,6 @@ class Devices:
     def verdict(self, node: ast.expr, kind: LiteralKind = "device") -> Verdict:
         """Whether the value of ``node`` reaches a device or backend."""
         return self._reaches(node, kind)
-
-    def _says(self, name: str, kind: LiteralKind) -> bool:
-        return names_device(name) or (kind == "backend" and names_backend(name))
 
     def _reaches(self, node: ast.expr, kind: LiteralKind) -> Verdict:
         parent = self.tree.parents[node]
@@ -223,17 +142,17 @@ class Devices:
         if node is parent.test:
             return Verdict("no", "only its truth is used")
         for sub in ast.walk(parent.test):
-            if isinstance(sub, ast.Call) and self.names.qualname(sub.func) in _AVAILABILITY:
+            if isinstance(sub, ast.Call) and self.names.qualname(sub.func) in AVAILABILITY:
                 return Verdict("yes", "chosen by torch.cuda.is_available()")
         other = parent.orelse if node is parent.body else parent.body
         verdict = self._reaches(parent, kind)
-        if verdict.answer == "unknown" and self.is_device(other) == "yes":
+        if verdict.answer == "unknown" and self.values.is_device(other) == "yes":
             return Verdict("yes", "the other branch is a device", other)
         return verdict
 
     def _in_boolop(self, node: ast.expr, parent: ast.BoolOp, kind: LiteralKind) -> Verdict:
         for value in parent.values:
-            if value is not node and self.is_device(value) == "yes":
+            if value is not node and self.values.is_device(value) == "yes":
                 return Verdict("yes", "an alternative of a device", value)
         return self._reaches(parent, kind)
 
@@ -284,11 +203,11 @@ class Devices:
             key = parent.keys[parent.values.index(node)]
             text = key.value if isinstance(key, ast.Constant) else None
             if isinstance(text, str):
-                if self._says(text, kind):
+                if says(text, kind):
                     return Verdict("yes", f"the value of the key {text!r}", key)
                 if kind_of(text) is not None:
                     return self._table(parent, kind)
-                if text in _DEVICE_KEYS:
+                if text in DEVICE_KEYS:
                     return self._table(parent, kind)
                 owner = self._reaches(parent, kind)
                 if owner.answer == "yes" and owner.reason.startswith("variable"):
@@ -303,7 +222,7 @@ class Devices:
         if (
             len(keys) == len(table.keys)
             and len(keys) > 1
-            and all(k in _DEVICE_KEYS or kind_of(k) is not None for k in keys)
+            and all(k in DEVICE_KEYS or kind_of(k) is not None for k in keys)
         ):
             return Verdict("yes", "a table whose keys are all device types", table)
         values = [v.value for v in table.values if isinstance(v, ast.Constant)]
@@ -317,7 +236,7 @@ class Devices:
     def _reaches_as_table(self, table: ast.Dict) -> Verdict | None:
         """Whether the variable that holds ``table`` is subscripted by a device somewhere."""
         parent = self.tree.parents[table]
-        if isinstance(parent, ast.Subscript) and parent.value is table and self.is_device(parent.slice) == "yes":
+        if isinstance(parent, ast.Subscript) and parent.value is table and self.values.is_device(parent.slice) == "yes":
             return Verdict("yes", "looked up by a device", parent)
         if isinstance(parent, ast.Assign) and isinstance(parent.targets[0], ast.Name):
             target = parent.targets[0]
@@ -325,11 +244,11 @@ class Devices:
             for use in self._uses(scope, target.id):
                 holder = self.tree.parents[use]
                 if isinstance(holder, ast.Subscript) and holder.value is use:
-                    if self.is_device(holder.slice) == "yes":
+                    if self.values.is_device(holder.slice) == "yes":
                         return Verdict("yes", "looked up by a device", holder)
                 elif isinstance(holder, ast.Attribute) and holder.attr == "get":
                     call = self.tree.parents[holder]
-                    if isinstance(call, ast.Call) and call.args and self.is_device(call.args[0]) == "yes":
+                    if isinstance(call, ast.Call) and call.args and self.values.is_device(call.args[0]) == "yes":
                         return Verdict("yes", "looked up by a device", call)
         return None
 
@@ -351,20 +270,20 @@ class Devices:
         at = sides.index(node)
         neighbours = [sides[i] for i in (at - 1, at + 1) if 0 <= i < len(sides)]
         for other in neighbours:
-            if self.is_device(other, kind) == "yes":
+            if self.values.is_device(other, kind) == "yes":
                 return Verdict("yes", "compared with a device", other)
         return Verdict("unknown", "compared with something that may be anything", neighbours[0])
 
     def _in_pattern(self, pattern: ast.AST) -> Verdict:
         match = next(a for a in self.tree.ancestors(pattern) if type(a).__name__ == "Match")
         subject: ast.expr = match.subject  # type: ignore[attr-defined]
-        if self.is_device(subject) == "yes":
+        if self.values.is_device(subject) == "yes":
             return Verdict("yes", "matched against a device", subject)
         return Verdict("unknown", "matched against something that may be anything", subject)
 
     def _in_attribute(self, node: ast.expr, parent: ast.Attribute, kind: LiteralKind) -> Verdict:
         call = self.tree.parents[parent]
-        if isinstance(call, ast.Call) and call.func is parent and parent.attr in _TRANSPARENT_METHODS:
+        if isinstance(call, ast.Call) and call.func is parent and parent.attr in TRANSPARENT_METHODS:
             return self._reaches(call, kind)
         return Verdict("unknown", "nothing around it says device or backend")
 
@@ -375,43 +294,41 @@ class Devices:
             return Verdict("unknown", "nothing around it says device or backend")
         position = call.args.index(node)
         qualname = self.names.qualname(call.func) or ""
-        last = _called_name(call)
-        if qualname.split(".")[0] in _FOREIGN_ROOTS:
+        last = called_name(call)
+        if qualname.split(".")[0] in FOREIGN_ROOTS:
             return Verdict("no", f"an argument of {qualname}, which is not PyTorch")
-        if position in _DEVICE_POSITIONS.get(qualname, ()) or (
-            position == 0 and qualname.startswith(_DEVICE_NAMESPACES)
-        ):
+        if position in DEVICE_POSITIONS.get(qualname, ()) or (position == 0 and qualname.startswith(DEVICE_NAMESPACES)):
             return Verdict("yes", f"an argument of {qualname}")
         if qualname == "str" or (qualname in ("list", "tuple", "set", "frozenset", "sorted") and position == 0):
             return self._reaches(call, kind)
-        if last in _PROSE_CALLS and isinstance(node, (ast.Constant, ast.JoinedStr)):
+        if last in PROSE_CALLS and isinstance(node, (ast.Constant, ast.JoinedStr)):
             return Verdict("no", "a message")
         if isinstance(call.func, ast.Attribute):
             receiver = call.func.value
-            if last in _DEVICE_METHODS and position == 0:
+            if last in DEVICE_METHODS and position == 0:
                 return Verdict("yes", f"the argument of .{last}()")
-            if last in _TESTING_METHODS and self.is_device(receiver, kind) == "yes":
+            if last in TESTING_METHODS and self.values.is_device(receiver, kind) == "yes":
                 return Verdict("yes", "tested against a device", receiver)
             if last == "append" and isinstance(receiver, (ast.Name, ast.Attribute)):
                 return self._target(receiver, kind)
-            if last in ("join", "replace") and position <= 1 and self.is_device(receiver, kind) == "yes":
+            if last in ("join", "replace") and position <= 1 and self.values.is_device(receiver, kind) == "yes":
                 return Verdict("yes", "put into a device string", receiver)
         if last in ("getattr", "hasattr") and position == 1 and self.names.qualname(call.args[0]) == "torch":
             return Verdict("yes", "the device's module of torch")
-        if last in _LOOKUPS and position >= 1:
+        if last in LOOKUPS and position >= 1:
             key = call.args[position - 1]
-            if isinstance(key, ast.Constant) and isinstance(key.value, str) and self._says(key.value, kind):
+            if isinstance(key, ast.Constant) and isinstance(key.value, str) and says(key.value, kind):
                 return Verdict("yes", f"the value of {key.value!r}", key)
             return (
                 self._reaches(call, kind)
                 if last in ("get", "getattr", "getenv", "pop")
                 else Verdict("unknown", "the name it is stored under does not say device or backend")
             )
-        if last in _OPTION_CALLS:
+        if last in OPTION_CALLS:
             return self._in_option(call, kind)
         if last == "parametrize" and position == 1:
             names = call.args[0]
-            if isinstance(names, ast.Constant) and isinstance(names.value, str) and self._says(names.value, kind):
+            if isinstance(names, ast.Constant) and isinstance(names.value, str) and says(names.value, kind):
                 return Verdict("yes", f"a value of the test parameter {names.value!r}", names)
         return self._in_callee(call, position, qualname, last, kind)
 
@@ -425,7 +342,7 @@ class Devices:
             return Verdict("unknown", f"an argument of {last}() that no parameter names")
         if position in self._project_parameters.get(last, ()):
             return Verdict("yes", f"the parameter of {last}() is named as a device")
-        if self._says(last, kind):
+        if says(last, kind):
             return Verdict("yes", f"an argument of {last}()")
         return Verdict("unknown", f"an argument of {last or 'a function'}(), which is not known to take a device")
 
@@ -434,19 +351,19 @@ class Devices:
         name = keyword.arg or ""
         if isinstance(call, ast.Call):
             qualname = self.names.qualname(call.func) or ""
-            if qualname.split(".")[0] in _FOREIGN_ROOTS:
+            if qualname.split(".")[0] in FOREIGN_ROOTS:
                 return Verdict("no", f"an argument of {qualname}, which is not PyTorch")
-            if name in _PROSE_KEYWORDS:
+            if name in PROSE_KEYWORDS:
                 return Verdict("no", "a text for people")
-            if self._says(name, kind):
+            if says(name, kind):
                 return Verdict("yes", f"the argument {name}=")
-            if name in _OPTION_VALUES:
+            if name in OPTION_VALUES:
                 option = self._in_option(call, kind)
                 if option.answer == "yes":
                     return option
                 assigned = self._reaches(call, kind)  # `device: str = Field(default="cuda")`
                 return assigned if assigned.answer == "yes" else option
-            if qualname == "dict" and name in _DEVICE_KEYS and kind == "backend":
+            if qualname == "dict" and name in DEVICE_KEYS and kind == "backend":
                 return Verdict("yes", "a table from device types to backends")
             local = self._local_callable(call.func)
             if local is not None:
@@ -454,7 +371,7 @@ class Devices:
                 for arg in [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]:
                     if arg.arg == name:
                         return self._parameter(arg, kind)
-        elif self._says(name, kind):
+        elif says(name, kind):
             return Verdict("yes", f"the argument {name}=")
         return Verdict("unknown", f"the argument {name}= does not say device or backend")
 
@@ -467,7 +384,7 @@ class Devices:
             if k.arg in ("dest", "name") and isinstance(k.value, ast.Constant) and isinstance(k.value.value, str)
         ]
         for label in labels:
-            if kind_of(label) is None and " " not in label and self._says(label, kind):
+            if kind_of(label) is None and " " not in label and says(label, kind):
                 return Verdict("yes", f"a value of the option {label}")
         return Verdict("unknown", "the option's name does not say device or backend")
 
@@ -511,7 +428,7 @@ class Devices:
         if isinstance(target, ast.Subscript):
             key = target.slice
             if isinstance(key, ast.Constant) and isinstance(key.value, str):
-                if self._says(key.value, kind):
+                if says(key.value, kind):
                     return Verdict("yes", f"stored under {key.value!r}", key)
                 return Verdict("unknown", f"the key {key.value!r} does not say device or backend", key)
             return self._target(target.value, kind)
@@ -527,7 +444,7 @@ class Devices:
 
     def _function(self, function: ast.FunctionDef | ast.AsyncFunctionDef, kind: LiteralKind) -> Verdict:
         """Whether the result of a function is a device: by its name, or by what its calls are used for."""
-        if self._says(function.name, kind):
+        if says(function.name, kind):
             return Verdict("yes", f"returned by {function.name}()", function)
         if function in self._functions:
             return self._functions[function] or Verdict("unknown", "")
@@ -564,7 +481,7 @@ class Devices:
     def _parameter(self, arg: ast.arg, kind: LiteralKind) -> Verdict:
         function = self.tree.parents[self.tree.parents[arg]]
         scope = self.tree.scopes[function]
-        if self._says(arg.arg, kind):
+        if says(arg.arg, kind):
             return Verdict("yes", f"the parameter {arg.arg}", arg)
         return self._flow(scope, arg.arg, kind)
 
@@ -573,7 +490,7 @@ class Devices:
             return self._variable(target, kind)
         if isinstance(target, (ast.Tuple, ast.List)):
             for element in target.elts:
-                if isinstance(element, ast.Name) and self._says(element.id, kind):
+                if isinstance(element, ast.Name) and says(element.id, kind):
                     return Verdict("yes", f"variable {element.id}", element)
         return Verdict("unknown", "the loop variable does not say device or backend")
 
@@ -581,12 +498,12 @@ class Devices:
 
     def _variable(self, target: ast.expr, kind: LiteralKind) -> Verdict:
         if isinstance(target, ast.Name):
-            if self._says(target.id, kind):
+            if says(target.id, kind):
                 return Verdict("yes", f"variable {target.id}", target)
             scope = self.tree.scope_of_name[target].find(target.id)
             return self._flow(scope, target.id, kind)
         assert isinstance(target, ast.Attribute)
-        if self._says(target.attr, kind):
+        if says(target.attr, kind):
             return Verdict("yes", f"attribute {target.attr}", target)
         return self._flow(None, target.attr, kind)
 
@@ -619,96 +536,6 @@ class Devices:
                 break
         self._variables[key] = verdict
         return verdict
-
-    # -- inwards: is this expression a device? ---------------------------------------------------------------
-
-    def is_device(self, node: ast.expr, kind: LiteralKind = "device", depth: int = 0) -> Answer:
-        """Whether the value of an expression is a device, a device's type, its string, or a backend."""
-        if depth > 12:
-            return "unknown"
-        deeper = depth + 1
-        if isinstance(node, ast.Name):
-            if self._says(node.id, kind):
-                return "yes"
-            return self._bound_to_device(node, kind, deeper)
-        if isinstance(node, ast.Attribute):
-            if self._says(node.attr, kind):
-                return "yes"
-            if node.attr == "type":
-                return self.is_device(node.value, kind, deeper)
-            return self._attribute_bound_to_device(node.attr, kind, deeper)
-        if isinstance(node, ast.Call):
-            qualname = self.names.qualname(node.func) or ""
-            if qualname in ("torch.device", "torch.get_default_device"):
-                return "yes"
-            if qualname in ("str", "repr") and node.args:
-                return self.is_device(node.args[0], kind, deeper)
-            last = _called_name(node)
-            if isinstance(node.func, ast.Attribute):
-                if last in _TRANSPARENT_METHODS or last in ("split", "partition", "rsplit", "replace"):
-                    return self.is_device(node.func.value, kind, deeper)
-                if last == "type" and not node.args and not node.keywords:
-                    return "yes"  # 'torch.cuda.FloatTensor'
-            if last in _LOOKUPS:
-                labels = [a.value for a in node.args if isinstance(a, ast.Constant) and isinstance(a.value, str)]
-                if any(kind_of(label) is None and self._says(label, kind) for label in labels):
-                    return "yes"
-            if self._says(last, kind) and words_are_not_a_count(last):
-                return "yes"
-            return "unknown"
-        if isinstance(node, ast.Subscript):
-            if isinstance(node.slice, ast.Constant) and isinstance(node.slice.value, str):
-                return "yes" if self._says(node.slice.value, kind) else "unknown"
-            return self.is_device(node.value, kind, deeper)
-        if isinstance(node, ast.BoolOp):
-            return "yes" if any(self.is_device(v, kind, deeper) == "yes" for v in node.values) else "unknown"
-        if isinstance(node, ast.IfExp):
-            both = (node.body, node.orelse)
-            return "yes" if any(self.is_device(v, kind, deeper) == "yes" for v in both) else "unknown"
-        if isinstance(node, ast.NamedExpr):
-            return self.is_device(node.value, kind, deeper)
-        if isinstance(node, ast.JoinedStr):
-            if template_head(node) == "cuda:":
-                return "yes"
-            first = node.values[0] if node.values else None
-            if isinstance(first, ast.FormattedValue):
-                return self.is_device(first.value, kind, deeper)
-        if isinstance(node, (ast.List, ast.Tuple, ast.Set)):
-            values = [e.value for e in node.elts if isinstance(e, ast.Constant)]
-            return "yes" if any(v in ("cpu", "mps", "xpu", "npu") for v in values) else "unknown"
-        return "unknown"
-
-    def _bound_to_device(self, node: ast.Name, kind: LiteralKind, depth: int) -> Answer:
-        scope = self.tree.scope_of_name[node].find(node.id)
-        if scope is None:
-            return "unknown"
-        for binding in scope.bindings[node.id]:
-            if (
-                binding.kind == "assign" and binding.value is not None and not isinstance(binding.value, ast.Constant)
-            ) and self.is_device(binding.value, kind, depth) == "yes":
-                return "yes"
-        return self._flow(scope, node.id, kind).answer
-
-    def _attribute_bound_to_device(self, attr: str, kind: LiteralKind, depth: int) -> Answer:
-        for binding in self.tree.attribute_bindings.get(attr, ()):
-            value = binding.value
-            if (
-                value is not None
-                and not isinstance(value, ast.Constant)
-                and not (isinstance(value, ast.Attribute) and value.attr == attr)
-            ) and self.is_device(value, kind, depth) == "yes":
-                return "yes"
-        return "unknown"
-
-
-def words_are_not_a_count(name: str) -> bool:
-    """``get_device`` gives a device; ``device_count`` and ``device_name`` do not."""
-    return not any(word in name for word in ("count", "num_", "_num", "_id", "index", "prop", "capab", "memory"))
-
-
-def _called_name(call: ast.Call) -> str:
-    """The last component of what is called, as it is written; empty for ``f()()``."""
-    return call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
 
 
 def _method(owner: ast.ClassDef, name: str) -> ast.AST | None:
