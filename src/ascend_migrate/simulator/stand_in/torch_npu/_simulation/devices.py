@@ -167,9 +167,7 @@ def get_device_capability(device: Device = None) -> tuple[int, int] | None:
     """None, as on a card, unless TORCH_NPU_DEVICE_CAPABILITY is set ("8.0")."""
     text = os.environ.get("TORCH_NPU_DEVICE_CAPABILITY")
     if not text:
-        warnings.warn(
-            "get_device_capability returns None unless TORCH_NPU_DEVICE_CAPABILITY is set", stacklevel=2
-        )
+        warnings.warn("get_device_capability returns None unless TORCH_NPU_DEVICE_CAPABILITY is set", stacklevel=2)
         return None
     match = re.fullmatch(r"(\d+)\.(\d+)", text)
     if match is None:

@@ -23,12 +23,18 @@ def install() -> None:
         amp,
         cuda_absent,
         devices,
+        fused_operators,
+        fused_optimizers,
         memory,
         process_group,
+        profiling,
         random,
         streams,
         typed_tensors,
     )
+
+    accelerated_layers.register()
+    fused_operators.register()
 
     npu = "torch_npu.npu"
     surface.implement([npu, f"{npu}.utils", f"{npu}.npu_config", f"{npu}.backends"], devices)
@@ -37,6 +43,10 @@ def install() -> None:
     surface.implement([npu, f"{npu}.streams", f"{npu}.utils"], streams)
     surface.implement([npu], typed_tensors)
     surface.implement([f"{npu}.amp", f"{npu}.amp.autocast_mode", f"{npu}.amp.grad_scaler"], amp)
+    surface.implement([npu, f"{npu}.mstx"], profiling)
+    surface.implement(["torch_npu"], fused_operators)
+    surface.implement_below("torch_npu.optim", fused_optimizers)
+    surface.implement_below("torch_npu.profiler", profiling)
     surface.implement(["torch_npu.distributed", "torch_npu.distributed.distributed_c10d"], process_group)
     surface.install()
     surface.attach(torch_npu)
@@ -47,8 +57,7 @@ def install() -> None:
     torch.utils.generate_methods_for_privateuse1_backend(
         for_tensor=True, for_module=True, for_packed_sequence=True, for_storage=True
     )
-    accelerated_layers.register()
     process_group.register()
     cuda_absent.install()
-    # A script may end without destroy_process_group(); see hccl.cpp for why gloo's threads must not outlive it.
+    # A script may end without destroy_process_group(); hccl.cpp says why gloo's threads must not outlive it.
     atexit.register(native.end_hccl_threads)

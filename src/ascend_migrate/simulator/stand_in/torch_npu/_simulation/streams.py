@@ -50,9 +50,7 @@ class Stream(torch.Stream):
 class Event(torch.Event):
     """A point in time. `elapsed_time` needs ``enable_timing=True`` on both events."""
 
-    def __new__(
-        cls, enable_timing: bool = False, blocking: bool = False, interprocess: bool = False
-    ) -> Event:
+    def __new__(cls, enable_timing: bool = False, blocking: bool = False, interprocess: bool = False) -> Event:
         event = super().__new__(cls, "npu", enable_timing=enable_timing)
         event.enable_timing = enable_timing
         return event

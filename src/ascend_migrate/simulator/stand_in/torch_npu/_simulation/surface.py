@@ -107,6 +107,11 @@ def implement(modules: Iterable[str], source: types.ModuleType) -> None:
         table.update((name, getattr(source, name)) for name in source.__all__ if name in known)
 
 
+def implement_below(package: str, source: types.ModuleType) -> None:
+    """Offers the ``__all__`` of `source` in a package and all its modules."""
+    implement([name for name in SURFACE.names if name == package or name.startswith(f"{package}.")], source)
+
+
 def canonical(name: str) -> str:
     """``torch.npu.amp`` is ``torch_npu.npu.amp``."""
     return "torch_npu.npu" + name[len("torch.npu") :] if name.split(".")[:2] == ["torch", "npu"] else name
