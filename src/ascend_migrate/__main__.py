@@ -4,9 +4,9 @@ from __future__ import annotations
 
 
 def main() -> None:
-    from ascend_migrate.cli import run
+    from ascend_migrate.cli import main as command_line
 
-    run()
+    command_line()
 
 
 if __name__ == "__main__":

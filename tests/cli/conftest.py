@@ -60,7 +60,7 @@ def cli(
             for name, stream in zip(("stdin", "stdout", "stderr"), streams):
                 patch.setattr(sys, name, stream)
             with pytest.raises(SystemExit) as ended:
-                command_line.run()
+                command_line.main()
         for stream in streams[1:]:
             stream.flush()
         out, err = (stream.buffer.getvalue() for stream in streams[1:])  # type: ignore[attr-defined]

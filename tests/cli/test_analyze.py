@@ -139,12 +139,12 @@ def test_quiet_leaves_the_findings(cli, repo: Path) -> None:
     ("arguments", "message"),
     [
         (("no/such",), "error: no/such: no such file or directory"),
-        (("repo", "--format", "xml"), "error: --format must be one of text, json, not `xml`"),
-        (("repo", "--fail-on", "sometimes"), "error: --fail-on must be one of error, warning, info, never"),
+        (("repo", "--format", "xml"), "'xml' is not one of 'text', 'json'"),
+        (("repo", "--fail-on", "sometimes"), "'sometimes' is not one of 'error', 'warning', 'info', 'never'"),
         (("repo", "--soc", "nonesuch"), "error: unknown chip `nonesuch`"),
         (("repo", "-"), "error: `-` stands alone"),
         (("repo", "--jobs", "0"), "Invalid value for '--jobs'"),
-        (("repo", "--nonesuch"), "No such option: --nonesuch"),
+        (("repo", "--nonesuch"), "No such option"),
     ],
 )
 def test_wrong_usage(cli, repo: Path, arguments: tuple[str, ...], message: str) -> None:
@@ -226,9 +226,10 @@ def test_names_that_the_terminal_cannot_show(spawn, tmp_path: Path) -> None:
 
 
 def test_a_reader_that_goes_away_is_no_traceback(tmp_path: Path, cli_environment: dict[str, str]) -> None:
-    (tmp_path / "a.py").write_text("OLD\n" * 5_000)
+    name = "a" * 200 + ".py"  # some megabytes of output, more than a pipe holds
+    (tmp_path / name).write_text("OLD\n" * 10_000)
     process = subprocess.Popen(
-        [sys.executable, str(LAUNCHER), "analyze", "a.py"],
+        [sys.executable, str(LAUNCHER), "analyze", "--no-cache", name],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         cwd=tmp_path,
@@ -241,7 +242,7 @@ def test_a_reader_that_goes_away_is_no_traceback(tmp_path: Path, cli_environment
     process.stderr.close()
     process.wait()
     assert b"Traceback" not in said
-    assert process.returncode != 0
+    assert process.returncode == 141
 
 
 def test_unreadable_files_are_failures(spawn, repo: Path) -> None:

@@ -73,9 +73,9 @@ ENGINE = runner.Engine(process, gather, build)
 def main() -> None:
     runner.Engine.default = staticmethod(lambda: ENGINE)
     project.Request.target = target
-    from ascend_migrate.cli import run
+    from ascend_migrate.cli import main as command_line
 
-    run()
+    command_line()
 
 
 if __name__ == "__main__":

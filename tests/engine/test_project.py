@@ -142,8 +142,8 @@ def test_a_warm_run_imports_nothing_heavy(tmp_path: Path) -> None:
     (tmp_path / "a.py").write_text("import torch\nx = torch.zeros(1).cuda()\n")
     command = (
         "import sys; sys.argv = ['ascend-migrate', 'analyze', 'a.py'];"
-        "from ascend_migrate.cli import run\n"
-        "try: run()\n"
+        "from ascend_migrate.cli import main\n"
+        "try: main()\n"
         "except SystemExit: pass\n"
         "names = ('libcst', 'yaml', 'rich', 'ascend_migrate.rules', 'ascend_migrate.knowledge', 'multiprocessing')\n"
         "print(*(name for name in names if name in sys.modules), file=sys.stderr)"

@@ -1,99 +1,109 @@
-"""The command line. Each sub-command is a module of its own, imported when it is asked for."""
+"""The command line. Each sub-command is a module of its own, imported when it is asked for.
+
+click, and not typer, which is built on the same ideas: typer's import and first use cost a quarter of a second of
+CPU, more than a whole analysis that is answered from the cache.
+"""
 
 from __future__ import annotations
 
+import os
 import sys
 from importlib import import_module
-from typing import Annotated, Any, Optional
 
-import typer
-import typer.core
+import click
 
 from ascend_migrate import __version__
 
-COMMANDS: dict[str, tuple[str, str, dict[str, Any]]] = {
+COMMANDS: dict[str, tuple[str, str]] = {
     "analyze": (
         "ascend_migrate.cli.analyze:analyze_command",
         "Show what will break on an Ascend NPU, where, why, and what to do.",
-        {},
     ),
     "convert": (
         "ascend_migrate.cli.convert:convert_command",
         "Convert a project into a copy that runs on the NPU, or in place.",
-        {},
     ),
     "run": (
         "ascend_migrate.cli.run:run_command",
         "Launch a script on one card, on many, or on a simulated NPU.",
-        # What follows the script belongs to the script.
-        {"allow_extra_args": True, "ignore_unknown_options": True, "allow_interspersed_args": False},
     ),
 }
-"""Name -> the function behind it, its line in the list of commands, and settings for its arguments."""
+"""Name -> the command, and its line in the list of commands."""
+
+INTERRUPTED = 130
+"""128 + SIGINT, as shells have it."""
+
+READER_GONE = 141
+"""128 + SIGPIPE."""
 
 
-class LazyGroup(typer.core.TyperGroup):
-    """Imports a sub-command only to run it or to show its own help; the list of commands needs its line
-    alone."""
+class _ReaderGoneError(Exception):
+    """Who read our output has closed it."""
 
-    _listing = False
 
-    def list_commands(self, ctx: Any) -> list[str]:
+class LazyGroup(click.Group):
+    """Imports a sub-command only to run it or to show its own help."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
         return list(COMMANDS)
 
-    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in COMMANDS:
             return None
-        place, line, settings = COMMANDS[cmd_name]
-        if self._listing:
-            return typer.core.TyperCommand(cmd_name, help=line)
-        module, _, function = place.partition(":")
-        single = typer.Typer(add_completion=False, rich_markup_mode=None)
-        single.command(cmd_name, context_settings=settings)(getattr(import_module(module), function))
-        command = typer.main.get_command(single)
-        command.name = cmd_name
+        module, _, name = COMMANDS[cmd_name][0].partition(":")
+        command: click.Command = getattr(import_module(module), name)
         return command
 
-    def format_help(self, ctx: Any, formatter: Any) -> None:
-        self._listing = True
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
         try:
-            super().format_help(ctx, formatter)
-        finally:
-            self._listing = False
+            return super().resolve_command(ctx, args)
+        except click.UsageError as error:
+            from difflib import get_close_matches
+
+            close = get_close_matches(args[0], COMMANDS, n=1)
+            if not close or "Did you mean" in error.message:  # newer click says it by itself
+                raise
+            raise click.UsageError(f"{error.message} Did you mean '{close[0]}'?", ctx) from error
+
+    def invoke(self, ctx: click.Context) -> object:
+        try:
+            return super().invoke(ctx)
+        except BrokenPipeError as error:  # click would make it exit code 1, which is our "found something"
+            raise _ReaderGoneError from error
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, line) for name, (_, line) in COMMANDS.items()])
 
 
-app = typer.Typer(
-    name="ascend-migrate",
+@click.group(
     cls=LazyGroup,
     no_args_is_help=True,
-    pretty_exceptions_enable=False,
-    # Plain help: rich would double the time that `--help` takes.
-    rich_markup_mode=None,
-    context_settings={"help_option_names": ["-h", "--help"]},
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
-
-
-def _version(wanted: bool) -> None:
-    if wanted:
-        typer.echo(f"ascend-migrate {__version__}")
-        raise typer.Exit
-
-
-@app.callback()
-def _main(
-    version: Annotated[
-        Optional[bool],  # noqa: UP045 - evaluated at run time, also by Python 3.9
-        typer.Option("--version", "-V", callback=_version, is_eager=True, help="Print the version and exit."),
-    ] = None,
-) -> None:
+@click.version_option(__version__, "-V", "--version", message="%(prog)s %(version)s")
+def app() -> None:
     """Move PyTorch projects written for CUDA to Huawei Ascend NPUs."""
 
 
-def run() -> None:
-    """Run the command line of this process; never returns."""
+def main() -> None:
+    """Run the command line of this process; never returns.
+
+    A command returns its exit code, or None for 0.
+    """
     try:
-        app(prog_name="ascend-migrate")
-    except KeyboardInterrupt:
-        # 128 + SIGINT, as shells have it.
+        code = app.main(prog_name="ascend-migrate", standalone_mode=False) or 0
+        sys.stdout.flush()
+    except click.ClickException as error:
+        error.show()
+        code = error.exit_code
+    except click.Abort:  # what click makes of Ctrl-C
         print("Interrupted.", file=sys.stderr)
-        sys.exit(130)
+        code = INTERRUPTED
+    except (_ReaderGoneError, BrokenPipeError):
+        # Python would complain once more when it flushes at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        code = READER_GONE
+    sys.exit(code)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Annotated, Optional
+from typing import TYPE_CHECKING, Any
 
-import typer
+import click
 
 from ascend_migrate.cli import options
 
@@ -17,37 +17,31 @@ if TYPE_CHECKING:
     from ascend_migrate.sources.discovery import SourceFile
 
 
+@click.command("convert")
+@click.argument("paths", metavar="PATH...", nargs=-1, required=True)
+@click.option("--output", "-o", metavar="OUT", help="Write a complete, converted copy here.")
+@click.option("--in-place", "-i", is_flag=True, help="Convert the files where they are.")
+@click.option("--diff", is_flag=True, help="Print what would change; write nothing.")
+@click.option("--check", is_flag=True, help="Exit with 1 if anything would change; write nothing.")
+@click.option("--force", is_flag=True, help="Write into OUT although it is not empty.")
+@click.option("--report", metavar="FILE", help="Write as JSON what was done and what is left.")
+@options.engine_options
 def convert_command(
-    paths: Annotated[
-        list[str],
-        typer.Argument(metavar="PATH...", help="Files and directories; `-` converts stdin to stdout."),
-    ],
-    output: Annotated[
-        Optional[str],  # noqa: UP045
-        typer.Option("--output", "-o", metavar="OUT", help="Write a complete, converted copy here."),
-    ] = None,
-    in_place: Annotated[bool, typer.Option("--in-place", "-i", help="Convert the files where they are.")] = False,
-    diff: Annotated[bool, typer.Option("--diff", help="Print what would change; write nothing.")] = False,
-    check: Annotated[
-        bool, typer.Option("--check", help="Exit with 1 if anything would change; write nothing.")
-    ] = False,
-    force: Annotated[bool, typer.Option("--force", help="Write into OUT although it is not empty.")] = False,
-    report: Annotated[
-        Optional[str],  # noqa: UP045
-        typer.Option("--report", metavar="FILE", help="Write as JSON what was done and what is left."),
-    ] = None,
-    select: options.Select = None,
-    ignore: options.Ignore = None,
-    soc: options.Soc = None,
-    torch_npu: options.TorchNpu = None,
-    torch: options.Torch = None,
-    jobs: options.Jobs = None,
-    quiet: options.Quiet = False,
-    stdin_filename: Annotated[
-        str, typer.Option("--stdin-filename", metavar="PATH", help="The name for what comes from `-`.")
-    ] = "<stdin>",
-) -> None:
+    paths: tuple[str, ...],
+    output: str | None,
+    in_place: bool,
+    diff: bool,
+    check: bool,
+    force: bool,
+    report: str | None,
+    jobs: int | None,
+    quiet: bool,
+    stdin_filename: str,
+    **request: Any,
+) -> int:
     """Convert a project into a copy that runs on the NPU, or in place.
+
+    PATH is a file, a directory, or `-` to convert the standard input to the standard output.
 
     With -o OUT, OUT holds every file of the input but version control, caches and virtual environments. One
     directory becomes OUT; several paths go into it under their names. --in-place, --diff and --check look at
@@ -56,19 +50,20 @@ def convert_command(
     Exit codes: 0 done, 1 with --check when anything would change, 2 wrong usage, 3 some files could not be
     processed.
     """
-    stdin = paths == ["-"]
-    _check_modes(paths, stdin, output, in_place, diff, check, force)
-    settings = options.settings_for("." if stdin else paths[0])
-    request = options.request_for(settings, select=select, ignore=ignore, soc=soc, torch_npu=torch_npu, torch=torch)
+    arguments = list(paths)
+    stdin = arguments == ["-"]
+    _check_modes(arguments, stdin, output, in_place, diff, check, force)
+    settings = options.settings_for("." if stdin else arguments[0])
+    wanted = options.request_for(settings, **request)
     if stdin:
-        conversion = _stdin(request, stdin_filename, diff=diff, check=check)
+        conversion = _stdin(wanted, stdin_filename, diff=diff, check=check)
     else:
         with options.progress_bar("Converting", quiet=quiet) as progress:
-            work = _work(request, settings, jobs, progress)
+            work = _work(wanted, settings, jobs, progress)
             if output is not None:
-                conversion = _to_output(paths, output, work, force=force)
+                conversion = _to_output(arguments, output, work, force=force)
             else:
-                conversion = _where_it_is(paths, settings, work, in_place=in_place, diff=diff)
+                conversion = _where_it_is(arguments, settings, work, in_place=in_place, diff=diff)
     if report is not None:
         from pathlib import Path
 
@@ -78,9 +73,8 @@ def convert_command(
     written = output is not None or in_place
     _close(conversion, quiet=quiet or stdin, written=written, output=output, listing=check and not diff)
     if conversion.result.errors:
-        raise typer.Exit(options.EXIT_FAILED)
-    if check and conversion.changed:
-        raise typer.Exit(options.EXIT_FOUND)
+        return options.EXIT_FAILED
+    return options.EXIT_FOUND if check and conversion.changed else 0
 
 
 def _check_modes(

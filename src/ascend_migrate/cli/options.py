@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Annotated, NoReturn, Optional
+from typing import TYPE_CHECKING, NoReturn, TypeVar
 
-import typer
+import click
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -22,33 +22,32 @@ EXIT_FOUND = 1
 EXIT_USAGE = 2
 EXIT_FAILED = 3
 
-# typer reads these annotations at run time, so they are in the notation of Python 3.9.
-Select = Annotated[
-    Optional[list[str]],
-    typer.Option("--select", metavar="CODES", help="Only findings whose code starts so: ACM1 or ACM101,ACM2."),
-]
-Ignore = Annotated[
-    Optional[list[str]],
-    typer.Option("--ignore", metavar="CODES", help="No findings whose code starts so; the longer prefix wins."),
-]
-Soc = Annotated[
-    Optional[str],
-    typer.Option("--soc", metavar="CHIP", help="The chip to run on, such as 910b, 910_93 or 310p."),
-]
-TorchNpu = Annotated[
-    Optional[str],
-    typer.Option("--torch-npu", metavar="VERSION", help="The torch_npu version to run with."),
-]
-Torch = Annotated[
-    Optional[str],
-    typer.Option("--torch", metavar="VERSION", help="The torch version to run with."),
-]
-Jobs = Annotated[
-    Optional[int],
-    typer.Option("--jobs", "-j", min=1, metavar="N", help="Processes to use; by default what the input is worth."),
-]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No summary and no progress.")]
-NoColor = Annotated[bool, typer.Option("--no-color", help="No colours; so does the variable NO_COLOR.")]
+_Command = TypeVar("_Command", bound=Callable[..., object])
+
+
+def engine_options(command: _Command) -> _Command:
+    """The options of every command that runs the engine; see :func:`request_for`."""
+    options = (
+        click.option("--select", metavar="CODES", multiple=True, help="Only codes that start so: NPU1 or NPU101,NPU2."),
+        click.option(
+            "--ignore", metavar="CODES", multiple=True, help="No codes that start so; the longer prefix wins."
+        ),
+        click.option("--soc", metavar="CHIP", help="The chip to run on, such as 910b or 310p."),
+        click.option("--torch-npu", metavar="VERSION", help="The torch_npu version to run with."),
+        click.option("--torch", metavar="VERSION", help="The torch version to run with."),
+        click.option(
+            *("--jobs", "-j"),
+            type=click.IntRange(min=1),
+            metavar="N",
+            help="Processes to use; by default what the input is worth.",
+        ),
+        click.option("--quiet", "-q", is_flag=True, help="No summary and no progress."),
+        click.option("--stdin-filename", metavar="PATH", default="<stdin>", help="The name for what comes from `-`."),
+    )
+    for option in reversed(options):
+        command = option(command)
+    return command
+
 
 _CODE = re.compile(r"[A-Z]+[0-9]*")
 
@@ -56,7 +55,7 @@ _CODE = re.compile(r"[A-Z]+[0-9]*")
 def fail(message: str, code: int = EXIT_USAGE) -> NoReturn:
     """End with a message for the user."""
     say(f"error: {message}")
-    raise typer.Exit(code)
+    raise click.exceptions.Exit(code)
 
 
 def say(message: str) -> None:
@@ -80,12 +79,12 @@ def write_text(stream: object, text: str) -> None:
     buffer.flush()
 
 
-def codes(values: Iterable[str] | None) -> tuple[str, ...]:
+def codes(values: Iterable[str]) -> tuple[str, ...]:
     """The code prefixes of a repeatable, comma-separated option."""
-    found = tuple(code.strip().upper() for value in values or () for code in value.split(",") if code.strip())
+    found = tuple(code.strip().upper() for value in values for code in value.split(",") if code.strip())
     for code in found:
         if not _CODE.fullmatch(code):
-            fail(f"`{code}` is not a code or the start of one, such as ACM1")
+            fail(f"`{code}` is not a code or the start of one, such as NPU1")
     return found
 
 
@@ -104,8 +103,8 @@ def settings_for(path: str) -> Settings:
 def request_for(
     settings: Settings,
     *,
-    select: list[str] | None,
-    ignore: list[str] | None,
+    select: Sequence[str],
+    ignore: Sequence[str],
     soc: str | None,
     torch_npu: str | None,
     torch: str | None,

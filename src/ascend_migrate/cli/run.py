@@ -2,53 +2,51 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Optional
-
-import typer
+import click
 
 
+# What follows the script belongs to the script, options too.
+@click.command(
+    "run",
+    context_settings={"allow_extra_args": True, "ignore_unknown_options": True, "allow_interspersed_args": False},
+)
+@click.argument("target", metavar="SCRIPT")
+@click.argument("arguments", metavar="[ARGS]...", nargs=-1, type=click.UNPROCESSED)
+@click.option("-m", "--module", is_flag=True, help="SCRIPT is the name of a module.")
+@click.option("-n", "--nproc", type=int, metavar="N", help="Start N processes with torchrun, one for each card.")
+@click.option("--sim", is_flag=True, help="Run on a simulated NPU on the CPU.")
+@click.option("--sim-devices", type=int, metavar="N", help="Number of simulated NPUs; by default one for each process.")
+@click.option("-q", "--quiet", is_flag=True, help="Print nothing but the script's output.")
 def run_command(
-    ctx: typer.Context,
-    target: Annotated[
-        str,
-        typer.Argument(
-            metavar="SCRIPT", help="The script to run, or a module with -m. All after it is its own."
-        ),
-    ],
-    module: Annotated[bool, typer.Option("-m", "--module", help="SCRIPT is the name of a module.")] = False,
-    nproc: Annotated[
-        Optional[int],  # noqa: UP045 - evaluated at run time, also by Python 3.9
-        typer.Option("--nproc", "-n", help="Start this many processes with torchrun, one for each card."),
-    ] = None,
-    sim: Annotated[bool, typer.Option("--sim", help="Run on a simulated NPU on the CPU.")] = False,
-    sim_devices: Annotated[
-        Optional[int],  # noqa: UP045
-        typer.Option("--sim-devices", help="Number of simulated NPUs. Default: one for each process."),
-    ] = None,
-    quiet: Annotated[
-        bool, typer.Option("--quiet", "-q", help="Print nothing but the script's output.")
-    ] = False,
+    target: str,
+    arguments: tuple[str, ...],
+    module: bool,
+    nproc: int | None,
+    sim: bool,
+    sim_devices: int | None,
+    quiet: bool,
 ) -> None:
     """Launch a script on one card, on many (--nproc), or on a simulated NPU (--sim).
 
-    Exit code, signals and output are the script's.
+    SCRIPT is the script to run, or with -m a module; all after it is its own. Exit code, signals and output are
+    the script's.
     """
     from ascend_migrate.launch.errors import LaunchError
     from ascend_migrate.launch.runner import Launch, start
 
     def say(line: str) -> None:
         if not quiet:
-            typer.echo(f"ascend-migrate: {line}", err=True)
+            click.echo(f"ascend-migrate: {line}", err=True)
 
-    def fail(message: str) -> typer.Exit:
-        typer.echo(f"ascend-migrate: error: {message}", err=True)
-        return typer.Exit(2)
+    def fail(message: str) -> click.exceptions.Exit:
+        click.echo(f"ascend-migrate: error: {message}", err=True)
+        return click.exceptions.Exit(2)
 
     if target.startswith("-"):
         raise fail(f"no such option: {target}")
     if sim_devices is not None and not sim:
         raise fail("--sim-devices needs --sim")
-    launch = Launch(target, tuple(ctx.args), module, nproc, sim, sim_devices)
+    launch = Launch(target, arguments, module, nproc, sim, sim_devices)
     try:
         start(launch, say)
     except LaunchError as error:
