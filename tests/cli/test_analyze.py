@@ -225,6 +225,12 @@ def test_names_that_the_terminal_cannot_show(spawn, tmp_path: Path) -> None:
     assert done.stdout.startswith(b"\\u6a21\\u578b.py:1:1 ACM101")
 
 
+def test_a_pipe_gets_all_of_a_large_output(spawn, tmp_path: Path) -> None:
+    (tmp_path / "a.py").write_text("OLD\n" * 10_000)
+    for unbuffered in ("", "1"):
+        assert len(lines(spawn("analyze", "a.py", PYTHONUNBUFFERED=unbuffered).stdout)) == 10_000
+
+
 def test_a_reader_that_goes_away_is_no_traceback(tmp_path: Path, cli_environment: dict[str, str]) -> None:
     name = "a" * 200 + ".py"  # some megabytes of output, more than a pipe holds
     (tmp_path / name).write_text("OLD\n" * 10_000)

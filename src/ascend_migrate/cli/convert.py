@@ -158,8 +158,7 @@ def _print_diff(file: SourceFile, new: bytes) -> None:
 def _write_diff(name: str, old: bytes, new: bytes) -> None:
     from ascend_migrate.report.diff import unified
 
-    sys.stdout.buffer.write(unified(name, old, new))
-    sys.stdout.buffer.flush()
+    options.write_bytes(sys.stdout.buffer, unified(name, old, new))
 
 
 def _stdin(request: Request, name: str, *, diff: bool, check: bool) -> Conversion:
@@ -178,8 +177,7 @@ def _stdin(request: Request, name: str, *, diff: bool, check: bool) -> Conversio
     if diff:
         _write_diff(name, data, new)
     elif not check:
-        sys.stdout.buffer.write(new)
-        sys.stdout.buffer.flush()
+        options.write_bytes(sys.stdout.buffer, new)
     changed = () if report.new_bytes is None else (name,)
     return Conversion(ProjectResult.of(target, [report]), changed)
 

@@ -7,7 +7,7 @@ import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, NoReturn, TypeVar
+from typing import TYPE_CHECKING, BinaryIO, NoReturn, TypeVar
 
 import click
 
@@ -75,7 +75,14 @@ def write_text(stream: object, text: str) -> None:
         stream.write(data.decode(encoding, "replace"))  # type: ignore[attr-defined]
         return
     stream.flush()  # type: ignore[attr-defined]
-    buffer.write(data)
+    write_bytes(buffer, data)
+
+
+def write_bytes(buffer: BinaryIO, data: bytes) -> None:
+    """Write all of ``data``. With ``python -u`` standard output is raw, and takes no more than a pipe does."""
+    rest = memoryview(data)
+    while rest:
+        rest = rest[buffer.write(rest) :]
     buffer.flush()
 
 
