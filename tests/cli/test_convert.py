@@ -153,6 +153,10 @@ class TestOutput:
         assert cli("convert", "repo", "-o", "out").returncode == 0
         assert (tmp_path / "out" / "pkg" / "model.py").read_text() == "x = 1\ny = SLOW + OLD\n"
         assert (tmp_path / "out" / "train.py").read_text().startswith("a = NEW")
+        assert cli("convert", "repo/pkg/model.py", "-o", "model.py").returncode == 0
+        assert "NEW" in (tmp_path / "model.py").read_text(), "named on the command line"
+        assert cli("convert", "repo/pkg/model.py", "--check", "--force-exclude").returncode == 0
+        assert cli("convert", "repo/pkg/model.py", "--check").returncode == 1
 
     def test_a_full_place_is_refused_without_force(self, cli, repo: Path, tmp_path: Path) -> None:
         out = tmp_path / "out"
@@ -196,9 +200,12 @@ class TestOutput:
         done = cli("convert", "repo/train.py", "-o", "new/npu_train.py")
         assert (done.returncode, "new/npu_train.py: exists; --force" in said(done)) == (2, True)
         assert cli("convert", "repo/train.py", "-o", "new/npu_train.py", "--force").returncode == 0
+        (tmp_path / "somewhere").mkdir()
         done = cli("convert", "repo/train.py", "-o", "somewhere")
         assert content(tmp_path / "somewhere") == {"train.py": CONVERTED["train.py"]}
         assert said(done).splitlines()[-1] == "Next: ascend-migrate run --sim somewhere/train.py"
+        done = cli("convert", "repo/pkg/model.py", "-o", "somewhere")
+        assert (done.returncode, "somewhere: exists and is not empty" in said(done)) == (2, True)
         done = cli("convert", "repo/train.py", "-o", "repo/train.py", "--force")
         assert (done.returncode, "is the input itself" in said(done)) == (2, True)
 

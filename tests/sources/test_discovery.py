@@ -149,6 +149,7 @@ def test_excluded_by_the_configuration(tree: Path) -> None:
     write(tree, "a.py", "b.py")
     found = find([".", "b.py"], excluded=lambda path: path.name in ("a.py", "b.py"))
     assert [file.name for file in found.files] == ["b.py"], "named on the command line"
+    assert not find(["b.py"], excluded=lambda _: True, force_exclude=True).files
 
 
 def test_missing_and_special(tree: Path) -> None:

@@ -38,6 +38,7 @@ def analyze_command(
     no_cache: bool,
     no_color: bool,
     jobs: int | None,
+    force_exclude: bool,
     quiet: bool,
     stdin_filename: str,
     **request: Any,
@@ -57,7 +58,7 @@ def analyze_command(
     arguments = list(paths) or ["."]
     settings = options.settings_for("." if arguments == ["-"] else arguments[0])
     wanted = options.request_for(settings, **request)
-    result = _run(arguments, settings, wanted, jobs, not no_cache, quiet, stdin_filename)
+    result = _run(arguments, settings, wanted, jobs, not no_cache, force_exclude, quiet, stdin_filename)
     if output is not None:
         from pathlib import Path
 
@@ -81,6 +82,7 @@ def _run(
     request: Request,
     jobs: int | None,
     use_cache: bool,
+    force_exclude: bool,
     quiet: bool,
     stdin_filename: str,
 ) -> ProjectResult:
@@ -95,7 +97,7 @@ def _run(
         if stdin:
             target, report = project.process_one(stdin_filename, sys.stdin.buffer.read(), request)
             return ProjectResult.of(target, [report])
-        tree = find(arguments, excluded=settings.excluded)
+        tree = find(arguments, excluded=settings.excluded, force_exclude=force_exclude)
         for note in tree.notes:
             options.say(f"note: {note}")
         with options.progress_bar("Analyzing", quiet=quiet) as progress:

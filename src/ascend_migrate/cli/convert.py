@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from ascend_migrate.convert.session import Conversion, Work
     from ascend_migrate.engine.project import Request
     from ascend_migrate.engine.runner import Progress
-    from ascend_migrate.sources.discovery import SourceFile
+    from ascend_migrate.sources.discovery import SourceFile, Tree
 
 
 @click.command("convert")
@@ -35,6 +35,7 @@ def convert_command(
     force: bool,
     report: str | None,
     jobs: int | None,
+    force_exclude: bool,
     quiet: bool,
     stdin_filename: str,
     **request: Any,
@@ -61,9 +62,10 @@ def convert_command(
         with options.progress_bar("Converting", quiet=quiet) as progress:
             work = _work(wanted, settings, jobs, progress)
             if output is not None:
-                conversion = _to_output(arguments, output, work, force=force)
+                conversion = _to_output(arguments, output, settings, work, force=force)
             else:
-                conversion = _where_it_is(arguments, settings, work, in_place=in_place, diff=diff)
+                tree = _find(arguments, settings, force_exclude=force_exclude)
+                conversion = _where_it_is(tree, work, in_place=in_place, diff=diff)
     if report is not None:
         from pathlib import Path
 
@@ -101,19 +103,20 @@ def _work(request: Request, settings: Settings, jobs: int | None, progress: Prog
         target = request.target()
     except ValueError as error:
         options.fail(str(error))
-    return Work(request, target, jobs, settings.excluded, settings.ignored_in, progress)
+    return Work(request, target, jobs, settings.ignored_in, progress)
 
 
-def _to_output(paths: list[str], out: str, work: Work, *, force: bool) -> Conversion:
+def _to_output(paths: list[str], out: str, settings: Settings, work: Work, *, force: bool) -> Conversion:
     import os
+    from pathlib import Path
 
     from ascend_migrate.convert import output, session
     from ascend_migrate.sources.discovery import SourcesError
 
     try:
         base, roots = output.plan(paths, out)
-        inventory = output.take_inventory(roots, base)
-        single = len(roots) == 1 and roots[0].target.parent == base and roots[0].is_file
+        inventory = output.take_inventory(roots, base, excluded=settings.excluded)
+        single = len(roots) == 1 and roots[0].is_file and roots[0].target == Path(out)
         description: dict[str, object] = {
             "input": [os.path.realpath(path) for path in paths],
             "request": repr(work.request),
@@ -127,16 +130,20 @@ def _to_output(paths: list[str], out: str, work: Work, *, force: bool) -> Conver
     return session.to_output(inventory, place, work)
 
 
-def _where_it_is(paths: list[str], settings: Settings, work: Work, *, in_place: bool, diff: bool) -> Conversion:
-    from dataclasses import replace
-
-    from ascend_migrate.convert import atomic, session
+def _find(paths: list[str], settings: Settings, *, force_exclude: bool) -> Tree:
     from ascend_migrate.sources.discovery import SourcesError, find
 
     try:
-        tree = find(paths, excluded=settings.excluded)
+        return find(paths, excluded=settings.excluded, force_exclude=force_exclude)
     except SourcesError as error:
         options.fail(str(error))
+
+
+def _where_it_is(tree: Tree, work: Work, *, in_place: bool, diff: bool) -> Conversion:
+    from dataclasses import replace
+
+    from ascend_migrate.convert import atomic, session
+
     if in_place:
         atomic.remove_stale(tree.stale)
         conversion = session.in_place(tree.files, work, prefix=tree.prefix, errors=tree.errors)

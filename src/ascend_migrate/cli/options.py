@@ -41,6 +41,11 @@ def engine_options(command: _Command) -> _Command:
             metavar="N",
             help="Processes to use; by default what the input is worth.",
         ),
+        click.option(
+            "--force-exclude",
+            is_flag=True,
+            help="Let `exclude` of the configuration hold for files named here too, as pre-commit names them.",
+        ),
         click.option("--quiet", "-q", is_flag=True, help="No summary and no progress."),
         click.option("--stdin-filename", metavar="PATH", default="<stdin>", help="The name for what comes from `-`."),
     )

@@ -13,7 +13,7 @@ import json
 import os
 import shutil
 import stat
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -47,7 +47,7 @@ class Root:
 class Inventory:
     """Everything that goes to OUT. Names are relative to OUT, with ``/``.
 
-    ``python`` files go through the engine; ``copies`` are every other file.
+    ``python`` files go through the engine; ``copies`` are copied as they are.
     """
 
     python: list[SourceFile] = field(default_factory=list)
@@ -122,8 +122,8 @@ def _same(one: Path, other: Path) -> bool:
         return False
 
 
-def take_inventory(roots: Sequence[Root], base: Path) -> Inventory:
-    """Look at all that is to be written."""
+def take_inventory(roots: Sequence[Root], base: Path, *, excluded: Callable[[Path], bool] | None = None) -> Inventory:
+    """Look at all that is to be written. Files found in directories that are ``excluded`` are not converted."""
     inventory = Inventory()
     for root in roots:
         name = "" if root.target == base else root.target.name
@@ -134,12 +134,12 @@ def take_inventory(roots: Sequence[Root], base: Path) -> Inventory:
             (inventory.python if python else inventory.copies).append(found)
         else:
             inventory.directories.append((name, root.source))
-            _add_directory(inventory, root.source, name)
+            _add_directory(inventory, root.source, name, excluded)
     inventory.python.sort(key=lambda file: file.name)
     return inventory
 
 
-def _add_directory(inventory: Inventory, source: Path, prefix: str) -> None:
+def _add_directory(inventory: Inventory, source: Path, prefix: str, excluded: Callable[[Path], bool] | None) -> None:
     def below(name: str) -> str:
         return f"{prefix}/{name}" if prefix else name
 
@@ -152,7 +152,8 @@ def _add_directory(inventory: Inventory, source: Path, prefix: str) -> None:
             inventory.directories.append((name, entry.path))
         elif entry.kind == "file":
             found = SourceFile(name, entry.path, entry.size, entry.mtime_ns)
-            (inventory.python if is_python(entry.path) else inventory.copies).append(found)
+            python = is_python(entry.path) and not (excluded is not None and excluded(entry.path))
+            (inventory.python if python else inventory.copies).append(found)
         elif entry.kind == "link":
             text = os.readlink(entry.path)  # noqa: PTH115 - the text itself is wanted
             if link_leaves(source, entry):

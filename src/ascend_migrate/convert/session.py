@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ascend_migrate.convert import atomic
@@ -27,13 +26,12 @@ if TYPE_CHECKING:
 class Work:
     """How to convert: the target and options, and how many processes.
 
-    ``excluded`` files are copied and not converted; ``ignored_in`` adds codes to ignore in single files.
+    ``ignored_in`` adds codes to ignore in single files.
     """
 
     request: Request
     target: Target
     jobs: int | None = None
-    excluded: Callable[[Path], bool] | None = None
     ignored_in: IgnoredIn | None = None
     progress: Progress | None = None
     engine: Engine | None = None
@@ -113,11 +111,7 @@ def to_output(inventory: Inventory, output: Output, work: Work) -> Conversion:
         return True
 
     output.make_directories(inventory)
-    to_convert: list[SourceFile] = []
-    copies = list(inventory.copies)
-    for file in inventory.python:
-        (copies if work.excluded is not None and work.excluded(file.path) else to_convert).append(file)
-    for file, report in _reports(to_convert, work):
+    for file, report in _reports(inventory.python, work):
         if report.new_bytes is None:
             attempt(file.name, output.copy, file)
             account.add(report, changed=False)
@@ -130,7 +124,7 @@ def to_output(inventory: Inventory, output: Output, work: Work) -> Conversion:
             continue
         written = attempt(file.name, output.write, file, report.new_bytes)
         account.add(moved if written else report, changed=written)
-    for file in copies:
+    for file in inventory.copies:
         attempt(file.name, output.copy, file)
     for name, _, text in inventory.links:
         attempt(name, output.link, name, text)

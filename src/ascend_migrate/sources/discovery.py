@@ -181,12 +181,15 @@ def link_leaves(root: Path, entry: Entry) -> bool:
     return target != top and not target.startswith(top.rstrip(os.sep) + os.sep)
 
 
-def find(arguments: Sequence[str], *, excluded: Callable[[Path], bool] | None = None) -> Tree:
+def find(
+    arguments: Sequence[str], *, excluded: Callable[[Path], bool] | None = None, force_exclude: bool = False
+) -> Tree:
     """The Python files that command-line arguments mean, sorted by name.
 
     With a single directory the names are relative to it. Otherwise they are the arguments as typed, so that
     they are distinct and open from the working directory. ``excluded`` tells which of the files found in
-    directories the configuration leaves out.
+    directories the configuration leaves out; with ``force_exclude`` it leaves out files named as arguments too, for
+    callers such as pre-commit that name every file.
 
     Raises:
         SourcesError: an argument does not exist, or is neither a file nor a directory.
@@ -213,6 +216,8 @@ def find(arguments: Sequence[str], *, excluded: Callable[[Path], bool] | None = 
         except OSError as error:
             raise SourcesError(_missing(argument, error)) from error
         if stat.S_ISREG(status.st_mode):
+            if force_exclude and excluded is not None and excluded(path):
+                continue
             if is_python(path) or not path.suffix:
                 add(_typed(argument), path, status.st_size, status.st_mtime_ns)
             else:
