@@ -33,8 +33,11 @@ from typing import Any
 import yaml
 
 ROOT = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT / "src"))
+sys.path[:0] = [str(ROOT / "src"), str(ROOT / "scripts")]
 
+from live_torch_npu import LiveError, live_names  # noqa: E402
+
+from ascend_migrate import knowledge  # noqa: E402
 from ascend_migrate.knowledge._versions import version_key  # noqa: E402
 
 SHIPPED = ROOT / "src" / "ascend_migrate" / "knowledge" / "data" / "torch_npu.json"
@@ -155,9 +158,30 @@ class PackageReader:
         found.names |= set(found.exported or ())
         if self.files[module][1]:
             found.names |= self.submodules(module)
+        found.open |= self._binds_computed_names(module)
         self._active.pop()
         self._read[module] = found
         return found
+
+    def _binds_computed_names(self, module: str) -> bool:
+        """Whether code of the module binds names in it that are not written down there."""
+        text = self.files[module][0]
+        if module == "torch_npu" or not any(word in text for word in ("globals()", "__name__", "install_config")):
+            return False  # what torch_npu itself binds so are its operators and dtypes, which are added
+        # A module's __getattr__ stores what it was asked for: those names are compared with constants there.
+        body = [node for node in self.tree(module).body if getattr(node, "name", "") != "__getattr__"]
+        for node in (node for statement in body for node in ast.walk(statement)):
+            if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store):
+                key, owner = node.slice, ast.unparse(node.value)
+                if owner == "globals()" and not isinstance(key, ast.Constant):
+                    return True
+                if owner == "sys.modules" and ast.unparse(key) == "__name__":
+                    return True
+            elif isinstance(node, ast.Call) and node.args and ast.unparse(node.args[0]) == "sys.modules[__name__]":
+                is_named = len(node.args) > 1 and isinstance(node.args[1], ast.Constant)
+                if not is_named:
+                    return True
+        return False
 
     def _statements(self, module: str, body: Iterable[ast.stmt], found: ModuleNames) -> None:
         for statement in body:
@@ -389,9 +413,9 @@ def read_wheel(path: Path) -> Wheel:
     with zipfile.ZipFile(path) as archive:
         listed = archive.namelist()
         sources = {
-            name: archive.read(name).decode("utf-8-sig")
+            name: archive.read(name).decode("utf-8-sig") if _is_wanted(name) else ""
             for name in listed
-            if name.startswith("torch_npu/") and name.endswith(".py") and _is_wanted(name)
+            if name.startswith("torch_npu/") and name.endswith(".py")
         }
         metadata_files = [name for name in listed if re.fullmatch(r"torch_npu-[^/]+\.dist-info/METADATA", name)]
         if "torch_npu/npu/__init__.py" not in sources or len(metadata_files) != 1:
@@ -417,7 +441,7 @@ def read_wheel(path: Path) -> Wheel:
 
 
 def _is_wanted(path: str) -> bool:
-    """Whether a file of the archive is read at all: of shallow trees only the root and its direct members."""
+    """Whether the text of a file matters: of shallow trees only the root and its direct members."""
     module = path[: -len(".py")].replace("/", ".")
     for root in SHALLOW_TREES:
         if module.startswith(root + "."):
@@ -673,16 +697,21 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=str(__doc__).splitlines()[0])
     parser.add_argument("versions", nargs="*", help="only these (with --check or --live)")
     parser.add_argument("--check", action="store_true", help="compare with the shipped data, write nothing")
+    parser.add_argument("--live", action="store_true", help="compare the shipped data with the imported package")
     parser.add_argument("--wheels", type=Path, help="keep the downloaded wheels in this directory")
     options = parser.parse_args(arguments)
-    if options.versions and not options.check:
-        parser.error("the shipped data is written for all versions at once; name versions with --check only")
+    if options.versions and not (options.check or options.live):
+        parser.error("the data is written for all versions at once; name versions with --check or --live only")
+    if options.live and len(options.versions) != 1:
+        parser.error("--live wants one version, the one whose torch is installed")
     with tempfile.TemporaryDirectory(prefix="torch-npu-wheels-") as scratch:
         directory = options.wheels or Path(scratch)
         directory.mkdir(parents=True, exist_ok=True)
         try:
+            if options.live:
+                return _live(options.versions[0], directory, Path(scratch))
             return _run(options.versions or available_versions(), directory, check=options.check)
-        except WheelError as error:
+        except (WheelError, LiveError) as error:
             print(error, file=sys.stderr)
             return 2
 
@@ -702,6 +731,30 @@ def _run(versions: list[str], directory: Path, *, check: bool) -> int:
     for line in differences:
         print(line)
     return 1 if differences else 0
+
+
+def _live(version: str, directory: Path, scratch: Path) -> int:
+    """Names of the running package that the shipped data lacks; exit code 1 if there are any."""
+    surface = knowledge.surface(version)
+    if surface.version != version:
+        raise WheelError(f"{version} is not in the shipped data")
+    # A module that patches torch, or that needs what is not here, would spoil or stop the others.
+    modules = sorted(surface.modules - {*OPTIONAL_PATCHES, *SHALLOW_TREES})
+    found = live_names(obtain_wheel(version, directory), modules, scratch)
+    missing, additional = [], []
+    for module, live in found.items():
+        names = set(live["names"]) - {"_pybind11_conduit_v1_"}  # pybind11 adds it to whatever it touches
+        missing += [f"{module}.{name}" for name in sorted(names) if not surface.has(f"{module}.{name}")]
+        if set(live["all"]) != surface.exported(module):
+            missing.append(f"{module}.__all__: {sorted(set(live['all']) ^ surface.exported(module))}")
+        extra = surface.names(module) - names
+        additional += [f"{module}.{name}" for name in sorted(extra) if not surface.is_module(f"{module}.{name}")]
+    for line in missing:
+        print("not in the shipped data:", line)
+    for line in additional:
+        print("only in the shipped data:", line)
+    print(f"{len(found)} of {len(modules)} modules imported, {len(missing)} names missing", file=sys.stderr)
+    return 1 if missing else 0
 
 
 if __name__ == "__main__":

@@ -7,7 +7,6 @@ packages; for them CANN and Python are not known.
 
 from __future__ import annotations
 
-import difflib
 import json
 import re
 from dataclasses import dataclass
@@ -112,6 +111,8 @@ def find_soc(name: str) -> Soc:
     by_name = _socs_by_name()
     if wanted in by_name:
         return by_name[wanted]
+    import difflib
+
     close = difflib.get_close_matches(wanted, by_name, n=1, cutoff=0.6)
     codes = ", ".join(soc.code for soc in socs())
     hint = f"did you mean {_spelling(by_name[close[0]], close[0])!r}? " if close else ""
