@@ -24,6 +24,7 @@ import re
 import subprocess
 import sys
 import tempfile
+import warnings
 import zipfile
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
@@ -144,7 +145,9 @@ class PackageReader:
 
     def tree(self, module: str) -> ast.Module:
         if module not in self._trees:
-            self._trees[module] = ast.parse(self.files[module][0])
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # an invalid escape in their docstrings is not our news
+                self._trees[module] = ast.parse(self.files[module][0])
         return self._trees[module]
 
     def read(self, module: str) -> ModuleNames:

@@ -219,13 +219,13 @@ class _Row:
         value = self._data.pop(field)
         if value is not None and not (isinstance(value, str) and pattern.fullmatch(value)):
             self.fail(field, f"{value!r} is not a name")
-        return cast("str | None", value)
+        return value
 
     def text(self, field: str) -> str:
         value = self._data.pop(field, None)
         if not isinstance(value, str) or not value.strip():
             self.fail(field, "is missing or no text")
-        return " ".join(cast(str, value).split())
+        return " ".join(value.split())
 
     def sentence(self, field: str) -> str:
         value = self.text(field)
@@ -257,13 +257,13 @@ class _Row:
             version_key(value)
         except ValueError as error:
             self.fail(field, str(error))
-        return cast(str, value)
+        return value
 
     def flag(self, field: str, *, default: bool) -> bool:
         value = self._data.pop(field, default)
         if not isinstance(value, bool):
             self.fail(field, f"{value!r} is neither true nor false")
-        return cast(bool, value)
+        return value
 
     def example(self) -> Example:
         """``after`` may be left out where nothing changes."""
@@ -273,7 +273,8 @@ class _Row:
         for key, text in value.items():
             if not isinstance(text, str) or not text.strip():
                 self.fail("example", f"{key!r} is no text")
-        before, after = value["before"], value.get("after", value["before"])
+        before: str = value["before"]
+        after: str = value.get("after", before)
         return Example(before.rstrip("\n") + "\n", after.rstrip("\n") + "\n")
 
     def finish(self) -> None:
