@@ -52,6 +52,7 @@ YES = [
     "config = {'device': 'cuda', 'lr': 1}",
     "config['device'] = 'cuda'",
     "dict(device='cuda')",
+    "load(device_map={'': 'cuda:0', 'head': 'cpu'})",
     "d.get('device', 'cuda')",
     "os.environ.get('DEVICE', 'cuda')",
     "getattr(args, 'device', 'cuda')",

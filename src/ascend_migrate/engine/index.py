@@ -52,7 +52,7 @@ class ProjectIndex:
 def gather(path: str, data: bytes) -> FileFacts | None:
     """The facts of one Python file, or None when it contributes nothing. Never raises."""
     uses_cuda = _CUDA_CODE.search(data) is not None
-    if not uses_cuda and b"device" not in data and b"backend" not in data:
+    if not uses_cuda and b"device" not in data and b"backend" not in data and b"def cuda" not in data:
         return None
     parameters: dict[str, tuple[int, ...]] = {}
     classes: dict[str, bool] = {}

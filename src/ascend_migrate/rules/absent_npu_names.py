@@ -44,27 +44,28 @@ class AbsentNpuName(Rule):
                 translation.help if translation and translation.help else self._help(reference.parts[:depth]),
                 edits=edits,
             )
+        for statement, parts in self._imported(context):
+            if not any(part.startswith("_") for part in parts) and not context.surface.has(".".join(parts)):
+                absent = parts[: self._depth(context, parts)]
+                yield context.finding(self, statement, self._message(context, absent), self._help(absent))
+
+    def _imported(self, context: Context) -> Iterator[tuple[ast.stmt, tuple[str, ...]]]:
+        """The dotted names of torch_npu that the file's imports take, with their statements."""
         for statement in context.tree.nodes(ast.ImportFrom):
-            module = statement.module or ""
-            if statement.level == 0 and (module + ".").startswith(("torch_npu.", "torch.npu.")):
+            module = (statement.module or "").split(".")
+            if statement.level == 0 and (module[0] == "torch_npu" or module[:2] == ["torch", "npu"]):
                 for alias in statement.names:
-                    parts = (*module.split("."), alias.name)
-                    if alias.name != "*" and not any(p.startswith("_") for p in parts):
-                        if not context.surface.has(".".join(parts)):
-                            depth = self._depth(context, parts)
-                            yield context.finding(
-                                self,
-                                statement,
-                                self._message(context, parts[:depth]),
-                                self._help(parts[:depth]),
-                            )
+                    yield statement, (*module, alias.name) if alias.name != "*" else tuple(module)
+        for plain in context.tree.nodes(ast.Import):
+            for alias in plain.names:
+                if alias.name.startswith(("torch_npu.", "torch.npu.")):
+                    yield plain, tuple(alias.name.split("."))
 
     def _depth(self, context: Context, parts: tuple[str, ...]) -> int:
-        return (
-            next((d for d in range(1, len(parts)) if not context.surface.has(".".join(parts[:d]))), len(parts))
-            if parts[0] != "torch"
-            else next((d for d in range(3, len(parts)) if not context.surface.has(".".join(parts[:d]))), len(parts))
-        )
+        """How many leading parts it takes to reach the name that is absent."""
+        first = 3 if parts[0] == "torch" else 2
+        depths = range(first, len(parts))
+        return next((d for d in depths if not context.surface.has(".".join(parts[:d]))), len(parts))
 
     def _message(self, context: Context, parts: tuple[str, ...]) -> str:
         return f"{'.'.join(parts)} does not exist in torch_npu {context.target.torch_npu}"

@@ -38,22 +38,17 @@ class ApexSyncBatchNorm(Rule):
     def check(self, context: Context) -> Iterator[Finding]:
         message = "apex's SyncBatchNorm is CUDA code; torch.nn has the same"
         for statement in context.tree.nodes(ast.ImportFrom):
-            if statement.level == 0 and statement.module == "apex.parallel":
-                if any(alias.name == "convert_syncbn_model" for alias in statement.names):
-                    yield context.finding(
-                        self,
-                        statement,
-                        message,
-                        edits=[self._import_edit(context, statement)],
-                        uses_npu=False,
-                    )
+            names = {alias.name for alias in statement.names}
+            if statement.level == 0 and statement.module == "apex.parallel" and "convert_syncbn_model" in names:
+                edit = self._import_edit(context, statement)
+                yield context.finding(self, statement, message, edits=[edit], uses_npu=False)
         for reference in context.references_under(_OLD):
             if isinstance(reference.node, ast.Name):
-                edit: Edit | None = context.edit_node(reference.node, _NEW)
+                replacement: Edit | None = context.edit_node(reference.node, _NEW)
             else:
                 torch = context.name_for("torch", reference.node)
-                edit = None if torch is None else context.edit_node(reference.node, f"{torch}.nn.{_NEW}")
-            yield context.finding(self, reference.node, message, edits=[edit], uses_npu=False)
+                replacement = None if torch is None else context.edit_node(reference.node, f"{torch}.nn.{_NEW}")
+            yield context.finding(self, reference.node, message, edits=[replacement], uses_npu=False)
 
     def _import_edit(self, context: Context, statement: ast.ImportFrom) -> Edit | None:
         if "#" in context.tree.text(statement):

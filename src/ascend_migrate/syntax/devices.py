@@ -202,18 +202,14 @@ class Devices:
         if node in parent.values:
             key = parent.keys[parent.values.index(node)]
             text = key.value if isinstance(key, ast.Constant) else None
-            if isinstance(text, str):
-                if says(text, kind):
-                    return Verdict("yes", f"the value of the key {text!r}", key)
-                if kind_of(text) is not None:
-                    return self._table(parent, kind)
-                if text in DEVICE_KEYS:
-                    return self._table(parent, kind)
-                owner = self._reaches(parent, kind)
-                if owner.answer == "yes" and owner.reason.startswith("variable"):
-                    return owner
-                return Verdict("unknown", f"the key {text!r} does not say device or backend", key)
-            return self._reaches(parent, kind)
+            if isinstance(text, str) and says(text, kind):
+                return Verdict("yes", f"the value of the key {text!r}", key)
+            owner = self._reaches(parent, kind)
+            if owner.answer == "yes" or not isinstance(text, str):
+                return owner
+            if kind_of(text) is not None or text in DEVICE_KEYS:
+                return self._table(parent, kind)
+            return Verdict("unknown", f"the key {text!r} does not say device or backend", key)
         return self._table(parent, kind)
 
     def _table(self, table: ast.Dict, kind: LiteralKind) -> Verdict:
@@ -363,8 +359,6 @@ class Devices:
                     return option
                 assigned = self._reaches(call, kind)  # `device: str = Field(default="cuda")`
                 return assigned if assigned.answer == "yes" else option
-            if qualname == "dict" and name in DEVICE_KEYS and kind == "backend":
-                return Verdict("yes", "a table from device types to backends")
             local = self._local_callable(call.func)
             if local is not None:
                 arguments = local[0]
