@@ -37,6 +37,8 @@ YES = [
     "str(x.device).split(':')[0] == 'cuda'",
     "cfg['device'] == 'cuda'",
     "get_device(x) == 'cuda'",
+    "getattr(device, 'type', None) == 'cuda'",
+    "FREE = {'cuda': free, 'cpu': None, 'default': None}",
     "def get_device(): ...\nget_device() != 'cuda'",
     "'cuda' in x.type()",
     "torch.device(d).type == 'cuda'",

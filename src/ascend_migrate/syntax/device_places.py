@@ -85,6 +85,7 @@ DEVICE_KEYS = frozenset(
         "gpu",
         "tpu",
         "auto",
+        "default",
     }
 )
 FOREIGN_ROOTS = frozenset({"jax", "jaxlib", "tensorflow", "tf", "cupy", "numba", "pycuda", "paddle", "mxnet"})

@@ -71,6 +71,8 @@ class DeviceValues:
                 labels = [a.value for a in node.args if isinstance(a, ast.Constant) and isinstance(a.value, str)]
                 if any(kind_of(label) is None and says(label, kind) for label in labels):
                     return "yes"
+                if last == "getattr" and labels == ["type"]:  # getattr(device, "type", None)
+                    return self.is_device(node.args[0], kind, deeper)
             if says(last, kind) and _is_not_a_count(last):
                 return "yes"
             return "unknown"
