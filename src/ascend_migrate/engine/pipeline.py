@@ -26,6 +26,7 @@ class EngineOptions:
     target: Target
     select: tuple[str, ...] = ()
     ignore: tuple[str, ...] = ()
+    language: str = "en"
 
     def wants(self, code: str) -> bool:
         """Whether findings of ``code`` are asked for. The longer prefix wins, as in ruff; a tie ignores."""
@@ -98,7 +99,7 @@ def _check(
     tree = parse(source, markers)
     target = options.target
     surface = knowledge.surface(target.torch_npu)
-    context = Context(path, tree, target, surface, facts, knowledge.find_api_mapping)
+    context = Context(path, tree, target, surface, facts, knowledge.find_api_mapping, options.language)
     findings: list[Finding] = []
     for rule in sorted(rules, key=lambda rule: (rule.runs_last, rule.code)):
         findings.extend(rule.check(context))

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import cache, cached_property
 from typing import TYPE_CHECKING
 
+from ascend_migrate.language import say
 from ascend_migrate.model import Edit, Level, Safety
 from ascend_migrate.syntax.names import Reference
 
@@ -112,11 +113,22 @@ def _missing(context: Context, parts: list[str], depth: int) -> Translation:
     new = ".".join(["torch", "npu", *parts[2:depth]])
     versions = knowledge.versions_with(new)
     if versions:
-        help = f"{new} exists in torch_npu {_ranges(versions)}; choose such a version or do without it."
+        help = say(
+            "{new} exists in torch_npu {versions}; choose such a version or do without it.",
+            new=new,
+            versions=_ranges(versions),
+        )
     else:
         help = "No version of torch_npu has it; do without it on the NPU, or guard it with a test for CUDA."
     version = context.target.torch_npu
-    return Translation(".".join(parts), None, depth, "error", f"{old} has no counterpart in torch_npu {version}", help)
+    return Translation(
+        ".".join(parts),
+        None,
+        depth,
+        "error",
+        say("{old} has no counterpart in torch_npu {version}", old=old, version=version),
+        help,
+    )
 
 
 def _ranges(versions: tuple[str, ...]) -> str:

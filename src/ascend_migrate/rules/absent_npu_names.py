@@ -10,6 +10,7 @@ import ast
 from collections.abc import Iterator
 
 from ascend_migrate import knowledge
+from ascend_migrate.language import say
 from ascend_migrate.model import Finding
 from ascend_migrate.rules._translate import Use, edits_for, translate_npu
 from ascend_migrate.rules.base import Context, Example, Rule
@@ -68,10 +69,12 @@ class AbsentNpuName(Rule):
         return next((d for d in depths if not context.surface.has(".".join(parts[:d]))), len(parts))
 
     def _message(self, context: Context, parts: tuple[str, ...]) -> str:
-        return f"{'.'.join(parts)} does not exist in torch_npu {context.target.torch_npu}"
+        return say(
+            "{parts} does not exist in torch_npu {torch_npu}", parts=".".join(parts), torch_npu=context.target.torch_npu
+        )
 
     def _help(self, parts: tuple[str, ...]) -> str:
         versions = knowledge.versions_with(".".join(parts))
         if versions:
-            return f"It exists in torch_npu {', '.join(versions)}."
+            return say("It exists in torch_npu {versions}.", versions=", ".join(versions))
         return "It exists in no known version of torch_npu."

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ascend_migrate.language import say
 from ascend_migrate.model import Finding
 from ascend_migrate.rules.base import Context, Example, Rule
 from ascend_migrate.syntax.devices import literal_edit
@@ -44,6 +45,10 @@ class BackendString(Rule):
                 yield context.finding(
                     self,
                     literal.node,
-                    f"{literal.value!r} needs NVIDIA's NCCL; on the NPU it is {npu_spelling(literal.value)!r}",
+                    say(
+                        "{literal!r} needs NVIDIA's NCCL; on the NPU it is {new!r}",
+                        literal=literal.value,
+                        new=npu_spelling(literal.value),
+                    ),
                     edits=[literal_edit(context.tree, literal)],
                 )

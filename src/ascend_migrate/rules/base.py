@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from ascend_migrate.language import in_language
 from ascend_migrate.model import Edit, Finding, Fix, Level, Safety, Target
 from ascend_migrate.syntax.aware import NpuAwareness
 from ascend_migrate.syntax.devices import DeviceLiteral, Devices
@@ -100,7 +101,9 @@ class Context:
         surface: Surface,
         project: ProjectFacts,
         mapping: Callable[[str], ApiMapping | None],
+        language: str = "en",
     ) -> None:
+        self.language = language
         self.path = path
         self.tree = tree
         self.source = tree.source
@@ -172,7 +175,7 @@ class Context:
 
         ``edits`` make it fixable; a None among them means that the source could not be edited there, and the
         finding stays without a fix. ``uses_npu`` says that the converted file uses the NPU and therefore
-        wants ``import torch_npu``.
+        wants ``import torch_npu``. Texts are made with :func:`ascend_migrate.language.say`.
         """
         start, end = place or (self.tree.start(node), self.tree.end(node))
         fix = None
@@ -181,7 +184,15 @@ class Context:
             fix = self._fix(exact, safety)
             if uses_npu:
                 self.npu_sites.append(node)
-        return Finding(self.path, self.source.span(start, end), rule.code, level or rule.level, message, help, fix)
+        return Finding(
+            self.path,
+            self.source.span(start, end),
+            rule.code,
+            level or rule.level,
+            in_language(message, self.language),
+            in_language(help, self.language),
+            fix,
+        )
 
     def _fix(self, edits: list[Edit], safety: Safety) -> Fix:
         ordered = tuple(sorted(set(edits)))

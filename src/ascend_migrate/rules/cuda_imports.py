@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
+from ascend_migrate.language import say
 from ascend_migrate.model import Edit, Finding
 from ascend_migrate.rules._imports import from_module_place, statement_stands_alone
 from ascend_migrate.rules._translate import name_markers, translate
@@ -80,7 +81,7 @@ class CudaImports(Rule):
                 yield context.finding(
                     self,
                     statement,
-                    f"from {module} import * brings CUDA names into this file",
+                    say("from {module} import * brings CUDA names into this file", module=module),
                     "Import the names that are used one by one; then they can be converted.",
                 )
             return
@@ -101,8 +102,12 @@ class CudaImports(Rule):
             yield context.finding(
                 self,
                 statement,
-                f"imports {', '.join(m.alias.name for m in moved)} from {module}; on the NPU from "
-                f"{' and '.join(places)}",
+                say(
+                    "imports {names} from {module}; on the NPU from {places}",
+                    names=", ".join(m.alias.name for m in moved),
+                    module=module,
+                    places=", ".join(places),
+                ),
                 edits=self._edits(context, statement, moved, kept),
                 uses_npu=True,
             )
@@ -148,7 +153,7 @@ class CudaImports(Rule):
                 yield context.finding(
                     self,
                     statement,
-                    f"import {alias.name} imports a CUDA module",
+                    say("import {alias} imports a CUDA module", alias=alias.name),
                     edits=[edit],
                 )
                 continue
@@ -159,7 +164,9 @@ class CudaImports(Rule):
             if len(statement.names) == 1:
                 context.memo.setdefault("moved_imports", set()).add(statement)
             edit = None if place is None else Edit(place[0], place[1], new)
-            yield context.finding(self, statement, f"{alias.name} is {new} on the NPU", edits=[edit])
+            yield context.finding(
+                self, statement, say("{old} is {new} on the NPU", old=alias.name, new=new), edits=[edit]
+            )
 
 
 def _importable(dotted: str) -> str:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from ascend_migrate.language import say
 from ascend_migrate.model import Finding
 from ascend_migrate.rules.base import Context, Example, Rule
 
@@ -58,8 +59,10 @@ class CudaMethod(Rule):
                 yield context.finding(
                     self,
                     attribute,
-                    ".cuda() on an object that may be a tensor, or one of "
-                    + ", ".join(sorted(unrelated & _names_in(context))),
+                    say(
+                        ".cuda() on an object that may be a tensor, or one of {classes}",
+                        classes=", ".join(sorted(unrelated & _names_in(context))),
+                    ),
                     "Write .npu() by hand if it is a tensor or a module.",
                 )
                 continue

@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from ascend_migrate.language import say
 from ascend_migrate.model import Edit, Finding
 from ascend_migrate.rules.base import Context, Example, Rule
 from ascend_migrate.rules.cuda_method import cuda_method_of, moves_tensors
@@ -44,7 +45,7 @@ class DefCuda(Rule):
             yield context.finding(
                 self,
                 method,
-                f"{owner.name}.cuda moves tensors, and converted code calls .npu() on its instances",
+                say("{owner}.cuda moves tensors, and converted code calls .npu() on its instances", owner=owner.name),
                 edits=[edit],
                 uses_npu=False,
                 place=(start, start + len("def cuda")),

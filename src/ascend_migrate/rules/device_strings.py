@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ascend_migrate.language import say
 from ascend_migrate.model import Finding
 from ascend_migrate.rules.base import Context, Example, Rule
 from ascend_migrate.rules.map_location import is_checkpoint_tag
@@ -55,15 +56,20 @@ class DeviceString(Rule):
             yield context.finding(
                 self,
                 literal.node,
-                f"{literal.value!r} names the CUDA device{_because(context, literal)}",
+                _message(context, literal),
                 edits=[literal_edit(context.tree, literal)],
             )
 
 
-def _because(context: Context, literal: DeviceLiteral) -> str:
-    """Where else the decision fell, for a literal that becomes a device in another line."""
-    place = literal.verdict.place
-    line = getattr(place, "lineno", None)
-    if line is None or line == literal.node.lineno:
-        return ""
-    return f" ({literal.verdict.reason} in line {line})"
+def _message(context: Context, literal: DeviceLiteral) -> str:
+    """Names the other place, too, for a literal that becomes a device in another line."""
+    verdict = literal.verdict
+    line = getattr(verdict.place, "lineno", literal.node.lineno)
+    if line == literal.node.lineno:
+        return say("{value!r} names the CUDA device", value=literal.value)
+    return say(
+        "{value!r} names the CUDA device ({reason} in line {line})",
+        value=literal.value,
+        reason=verdict.reason,
+        line=line,
+    )

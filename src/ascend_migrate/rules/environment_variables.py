@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from functools import cache, cached_property
 
 from ascend_migrate import knowledge
+from ascend_migrate.language import say
 from ascend_migrate.model import Edit, Finding
 from ascend_migrate.rules.base import Context, Example, Rule
 
@@ -117,7 +118,7 @@ class EnvironmentVariable(Rule):
             yield context.finding(
                 self,
                 use.node,
-                f"{use.name} means nothing on the NPU; {row.npu} does",
+                say("{use} means nothing on the NPU; {npu} does", use=use.name, npu=row.npu),
                 row.help,
                 edits=[use.edit(row.npu)],
                 level=row.level,

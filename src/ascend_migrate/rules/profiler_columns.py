@@ -11,6 +11,7 @@ import ast
 import re
 from collections.abc import Iterator
 
+from ascend_migrate.language import say
 from ascend_migrate.model import Finding
 from ascend_migrate.rules.base import Context, Example, Rule
 
@@ -42,7 +43,7 @@ class ProfilerColumns(Rule):
                 yield context.finding(
                     self,
                     node,
-                    f"the profiler's column {node.value!r} does not exist on the NPU",
+                    say("the profiler's column {node!r} does not exist on the NPU", node=node.value),
                     "Read the trace that torch_npu.profiler.tensorboard_trace_handler writes instead.",
                 )
         for call in context.tree.nodes(ast.Call):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ascend_migrate.language import say
 from ascend_migrate.model import Finding
 from ascend_migrate.rules.base import Context, Example, Rule
 from ascend_migrate.rules.default_tensor_type import sets_default_type
@@ -39,7 +40,13 @@ class TensorTypeName(Rule):
             yield context.finding(
                 self,
                 literal.node,
-                f"{literal.value!r} names a CUDA tensor type"
-                + ("" if exists else f", and torch_npu {context.surface.version} has no {new}"),
+                say("{value!r} names a CUDA tensor type", value=literal.value)
+                if exists
+                else say(
+                    "{value!r} names a CUDA tensor type, and torch_npu {version} has no {new}",
+                    value=literal.value,
+                    version=context.surface.version,
+                    new=new,
+                ),
                 edits=[literal_edit(context.tree, literal)] if exists else [],
             )

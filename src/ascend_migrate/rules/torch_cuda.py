@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import cached_property
 
+from ascend_migrate.language import say
 from ascend_migrate.model import Finding
 from ascend_migrate.rules._translate import edits_for, name_markers, uses
 from ascend_migrate.rules.base import Context, Example, Rule
@@ -53,7 +54,7 @@ class TorchCuda(Rule):
             yield context.finding(
                 self,
                 use.reference.node,
-                said.message if review else f"{old} is {new} on the NPU",
+                said.message if review else say("{old} is {new} on the NPU", old=old, new=new),
                 said.help if review else "",
                 edits=edits_for(context, use),
                 safety=said.safety,

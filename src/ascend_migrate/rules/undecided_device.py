@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ascend_migrate.language import say
 from ascend_migrate.model import Finding
 from ascend_migrate.rules.base import Context, Example, Rule
 from ascend_migrate.rules.map_location import is_checkpoint_tag
@@ -35,6 +36,11 @@ class UndecidedDevice(Rule):
                 yield context.finding(
                     self,
                     literal.node,
-                    f"{literal.value!r} may be a {literal.kind}, or not: {reason}",
-                    f"If it is one, write {npu_spelling(literal.value)!r}; if not, nothing is to do.",
+                    say(
+                        "{literal!r} may be a {kind}, or not: {reason}",
+                        literal=literal.value,
+                        kind=literal.kind,
+                        reason=reason,
+                    ),
+                    say("If it is one, write {new!r}; if not, nothing is to do.", new=npu_spelling(literal.value)),
                 )

@@ -11,6 +11,7 @@ import ast
 from dataclasses import dataclass
 from typing import Optional, Union
 
+from ascend_migrate.language import say
 from ascend_migrate.model import Edit
 from ascend_migrate.syntax.device_places import (
     AVAILABILITY,
@@ -203,13 +204,13 @@ class Devices:
             key = parent.keys[parent.values.index(node)]
             text = key.value if isinstance(key, ast.Constant) else None
             if isinstance(text, str) and says(text, kind):
-                return Verdict("yes", f"the value of the key {text!r}", key)
+                return Verdict("yes", say("the value of the key {text!r}", text=text), key)
             owner = self._reaches(parent, kind)
             if owner.answer == "yes" or not isinstance(text, str):
                 return owner
             if kind_of(text) is not None or text in DEVICE_KEYS:
                 return self._table(parent, kind)
-            return Verdict("unknown", f"the key {text!r} does not say device or backend", key)
+            return Verdict("unknown", say("the key {text!r} does not say device or backend", text=text), key)
         return self._table(parent, kind)
 
     def _table(self, table: ast.Dict, kind: LiteralKind) -> Verdict:
@@ -292,9 +293,9 @@ class Devices:
         qualname = self.names.qualname(call.func) or ""
         last = called_name(call)
         if qualname.split(".")[0] in FOREIGN_ROOTS:
-            return Verdict("no", f"an argument of {qualname}, which is not PyTorch")
+            return Verdict("no", say("an argument of {callee}, which is not PyTorch", callee=qualname))
         if position in DEVICE_POSITIONS.get(qualname, ()) or (position == 0 and qualname.startswith(DEVICE_NAMESPACES)):
-            return Verdict("yes", f"an argument of {qualname}")
+            return Verdict("yes", say("an argument of {callee}", callee=qualname))
         if qualname == "str" or (qualname in ("list", "tuple", "set", "frozenset", "sorted") and position == 0):
             return self._reaches(call, kind)
         if last in PROSE_CALLS and isinstance(node, (ast.Constant, ast.JoinedStr)):
@@ -302,7 +303,7 @@ class Devices:
         if isinstance(call.func, ast.Attribute):
             receiver = call.func.value
             if last in DEVICE_METHODS and position == 0:
-                return Verdict("yes", f"the argument of .{last}()")
+                return Verdict("yes", say("the argument of .{callee}()", callee=last))
             if last in TESTING_METHODS and self.values.is_device(receiver, kind) == "yes":
                 return Verdict("yes", "tested against a device", receiver)
             if last == "append" and isinstance(receiver, (ast.Name, ast.Attribute)):
@@ -314,7 +315,7 @@ class Devices:
         if last in LOOKUPS and position >= 1:
             key = call.args[position - 1]
             if isinstance(key, ast.Constant) and isinstance(key.value, str) and says(key.value, kind):
-                return Verdict("yes", f"the value of {key.value!r}", key)
+                return Verdict("yes", say("the value of {key!r}", key=key.value), key)
             return (
                 self._reaches(call, kind)
                 if last in ("get", "getattr", "getenv", "pop")
@@ -325,7 +326,7 @@ class Devices:
         if last == "parametrize" and position == 1:
             names = call.args[0]
             if isinstance(names, ast.Constant) and isinstance(names.value, str) and says(names.value, kind):
-                return Verdict("yes", f"a value of the test parameter {names.value!r}", names)
+                return Verdict("yes", say("a value of the test parameter {names!r}", names=names.value), names)
         return self._in_callee(call, position, qualname, last, kind)
 
     def _in_callee(self, call: ast.Call, position: int, qualname: str, last: str, kind: LiteralKind) -> Verdict:
@@ -335,12 +336,15 @@ class Devices:
             parameters = [*arguments.posonlyargs, *arguments.args][1 if bound else 0 :]
             if position < len(parameters):
                 return self._parameter(parameters[position], kind)
-            return Verdict("unknown", f"an argument of {last}() that no parameter names")
+            return Verdict("unknown", say("an argument of {callee}() that no parameter names", callee=last))
         if position in self._project_parameters.get(last, ()):
-            return Verdict("yes", f"the parameter of {last}() is named as a device")
+            return Verdict("yes", say("the parameter of {callee}() is named as a device", callee=last))
         if says(last, kind):
-            return Verdict("yes", f"an argument of {last}()")
-        return Verdict("unknown", f"an argument of {last or 'a function'}(), which is not known to take a device")
+            return Verdict("yes", say("an argument of {callee}()", callee=last))
+        return Verdict(
+            "unknown",
+            say("an argument of {callee}(), which is not known to take a device", callee=last or "a function"),
+        )
 
     def _in_keyword(self, keyword: ast.keyword, kind: LiteralKind) -> Verdict:
         call = self.tree.parents[keyword]
@@ -348,11 +352,11 @@ class Devices:
         if isinstance(call, ast.Call):
             qualname = self.names.qualname(call.func) or ""
             if qualname.split(".")[0] in FOREIGN_ROOTS:
-                return Verdict("no", f"an argument of {qualname}, which is not PyTorch")
+                return Verdict("no", say("an argument of {callee}, which is not PyTorch", callee=qualname))
             if name in PROSE_KEYWORDS:
                 return Verdict("no", "a text for people")
             if says(name, kind):
-                return Verdict("yes", f"the argument {name}=")
+                return Verdict("yes", say("the argument {name}=", name=name))
             if name in OPTION_VALUES:
                 option = self._in_option(call, kind)
                 if option.answer == "yes":
@@ -366,8 +370,8 @@ class Devices:
                     if arg.arg == name:
                         return self._parameter(arg, kind)
         elif says(name, kind):
-            return Verdict("yes", f"the argument {name}=")
-        return Verdict("unknown", f"the argument {name}= does not say device or backend")
+            return Verdict("yes", say("the argument {name}=", name=name))
+        return Verdict("unknown", say("the argument {name}= does not say device or backend", name=name))
 
     def _in_option(self, call: ast.Call, kind: LiteralKind) -> Verdict:
         """A value of a command-line option: its name decides."""
@@ -379,7 +383,7 @@ class Devices:
         ]
         for label in labels:
             if kind_of(label) is None and " " not in label and says(label, kind):
-                return Verdict("yes", f"a value of the option {label}")
+                return Verdict("yes", say("a value of the option {label}", label=label))
         return Verdict("unknown", "the option's name does not say device or backend")
 
     def _local_callable(self, func: ast.expr) -> tuple[ast.arguments, bool] | None:
@@ -423,8 +427,8 @@ class Devices:
             key = target.slice
             if isinstance(key, ast.Constant) and isinstance(key.value, str):
                 if says(key.value, kind):
-                    return Verdict("yes", f"stored under {key.value!r}", key)
-                return Verdict("unknown", f"the key {key.value!r} does not say device or backend", key)
+                    return Verdict("yes", say("stored under {key!r}", key=key.value), key)
+                return Verdict("unknown", say("the key {key!r} does not say device or backend", key=key.value), key)
             return self._target(target.value, kind)
         if isinstance(target, (ast.Name, ast.Attribute)):
             return self._variable(target, kind)
@@ -439,17 +443,19 @@ class Devices:
     def _function(self, function: ast.FunctionDef | ast.AsyncFunctionDef, kind: LiteralKind) -> Verdict:
         """Whether the result of a function is a device: by its name, or by what its calls are used for."""
         if says(function.name, kind):
-            return Verdict("yes", f"returned by {function.name}()", function)
+            return Verdict("yes", say("returned by {name}()", name=function.name), function)
         if function in self._functions:
             return self._functions[function] or Verdict("unknown", "")
         self._functions[function] = None
-        verdict = Verdict("unknown", f"nothing says that {function.name}() returns a device or backend", function)
+        verdict = Verdict(
+            "unknown", say("nothing says that {name}() returns a device or backend", name=function.name), function
+        )
         for call in self.tree.nodes(ast.Call):
             name = call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", None)
             if name == function.name and self._local_function(call.func) is function:
                 used = self._reaches(call, kind)
                 if used.answer == "yes":
-                    verdict = Verdict("yes", f"returned by {function.name}() to a device", call)
+                    verdict = Verdict("yes", say("returned by {name}() to a device", name=function.name), call)
                     break
         self._functions[function] = verdict
         return verdict
@@ -476,7 +482,7 @@ class Devices:
         function = self.tree.parents[self.tree.parents[arg]]
         scope = self.tree.scopes[function]
         if says(arg.arg, kind):
-            return Verdict("yes", f"the parameter {arg.arg}", arg)
+            return Verdict("yes", say("the parameter {arg}", arg=arg.arg), arg)
         return self._flow(scope, arg.arg, kind)
 
     def _in_loop(self, target: ast.expr, kind: LiteralKind) -> Verdict:
@@ -485,7 +491,7 @@ class Devices:
         if isinstance(target, (ast.Tuple, ast.List)):
             for element in target.elts:
                 if isinstance(element, ast.Name) and says(element.id, kind):
-                    return Verdict("yes", f"variable {element.id}", element)
+                    return Verdict("yes", say("variable {id}", id=element.id), element)
         return Verdict("unknown", "the loop variable does not say device or backend")
 
     # -- variables -------------------------------------------------------------------------------------------
@@ -493,12 +499,12 @@ class Devices:
     def _variable(self, target: ast.expr, kind: LiteralKind) -> Verdict:
         if isinstance(target, ast.Name):
             if says(target.id, kind):
-                return Verdict("yes", f"variable {target.id}", target)
+                return Verdict("yes", say("variable {id}", id=target.id), target)
             scope = self.tree.scope_of_name[target].find(target.id)
             return self._flow(scope, target.id, kind)
         assert isinstance(target, ast.Attribute)
         if says(target.attr, kind):
-            return Verdict("yes", f"attribute {target.attr}", target)
+            return Verdict("yes", say("attribute {target}", target=target.attr), target)
         return self._flow(None, target.attr, kind)
 
     def _uses(self, scope: Scope, name: str) -> list[ast.Name]:
@@ -522,11 +528,11 @@ class Devices:
             uses = [a for a in self.tree.nodes(ast.Attribute) if a.attr == name and isinstance(a.ctx, ast.Load)]
         else:
             uses = list(self._uses(scope, name))
-        verdict = Verdict("unknown", f"no use of {name} in this file is a place for a device or backend")
+        verdict = Verdict("unknown", say("no use of {name} in this file is a place for a device or backend", name=name))
         for use in uses:
             found = self._reaches(use, kind)
             if found.answer == "yes":
-                verdict = Verdict("yes", f"variable {name} becomes one", use)
+                verdict = Verdict("yes", say("variable {name} becomes one", name=name), use)
                 break
         self._variables[key] = verdict
         return verdict

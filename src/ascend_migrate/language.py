@@ -1,0 +1,58 @@
+"""Messages in the user's language.
+
+A message is written in English where it is made, as a template and its values: ``say("{old} is {new}", old=...,
+new=...)`` is the English string, and remembers both. :func:`in_language` says the same with the template that the
+catalogue of another language has for it. What has no translation stays English.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+
+LANGUAGES = ("en", "zh")
+
+_CATALOGUES = Path(__file__).parent / "catalogues"
+
+
+class Text(str):
+    """An English message that knows its template and values, so that it can be said in another language."""
+
+    template: str
+    values: Mapping[str, object]
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return (str, (str(self),))  # what crosses to another process has been put into its language before
+
+
+def say(template: str, **values: object) -> Text:
+    """``template`` with ``values`` put in as by ``str.format``."""
+    message = Text(template.format(**values) if values else template)
+    message.template = template
+    message.values = values
+    return message
+
+
+def in_language(message: str, language: str) -> str:
+    """``message`` in ``language`` (one of :data:`LANGUAGES`), or as it is where there is no translation."""
+    if language == "en":
+        return message
+    catalogue = _catalogue(language)
+    if not isinstance(message, Text):
+        return catalogue.get(message, message)
+    template = catalogue.get(message.template)
+    if template is None:
+        return message
+    values = {k: in_language(v, language) if isinstance(v, str) else v for k, v in message.values.items()}
+    return template.format(**values) if values else template
+
+
+@cache
+def _catalogue(language: str) -> Mapping[str, str]:
+    import yaml
+
+    path = _CATALOGUES / f"{language}.yaml"
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    entries = yaml.load(path.read_text(encoding="utf-8"), Loader=loader) if path.is_file() else None
+    return entries or {}
