@@ -6,6 +6,7 @@ import subprocess
 import sys
 import textwrap
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -21,9 +22,9 @@ OPTIONS = EngineOptions(Target("910b", "2.7.1", "2.7.1"), ignore=("X",))
 
 
 def run(files, engine: Engine, jobs: int | None = 1, **more) -> list[Outcome]:
-    with Runner(sum(file.size for file in files), jobs=jobs, engine=engine) as running:
+    with Runner(sum(file.size for file in files), OPTIONS, jobs=jobs, engine=engine) as running:
         index = running.engine.build(fact for _, fact in running.gather(files) if fact is not None)
-        return list(running.process(files, OPTIONS, index, **more))
+        return list(running.process(files, index, **more))
 
 
 def message(outcome: Outcome) -> str:
@@ -91,6 +92,15 @@ def test_progress_counts_bytes(fake_engine: Engine, source, jobs: int) -> None:
     assert seen == [(1, 6), (3, 6), (6, 6)]
 
 
+def test_the_engine_is_warm_before_workers_are_made(fake_engine: Engine, source) -> None:
+    warmed: list[EngineOptions] = []
+    engine = replace(fake_engine, warm_up=warmed.append)
+    run([source("a.py", "fine")], engine, jobs=1)
+    assert warmed == []
+    run([source("a.py", "fine")], engine, jobs=2)
+    assert warmed == [OPTIONS]
+
+
 def test_no_files(fake_engine: Engine) -> None:
     assert run([], fake_engine) == []
     assert run([], fake_engine, jobs=2) == []
@@ -124,9 +134,10 @@ SCRIPT = """
     def main():
         runner.CHUNK_BYTES = 1
         files = [SourceFile(str(n), pathlib.Path({file!r}), 10, 0) for n in range(200)]
-        with runner.Runner(0, jobs=2, engine=runner.Engine(fake.process, fake.gather, fake.build)) as running:
-            options = EngineOptions(Target("910b", "2.7.1", "2.7.1"))
-            for outcome in running.process(files, options, fake.build(())):
+        options = EngineOptions(Target("910b", "2.7.1", "2.7.1"))
+        engine = runner.Engine(fake.process, fake.gather, fake.build)
+        with runner.Runner(0, options, jobs=2, engine=engine) as running:
+            for outcome in running.process(files, fake.build(())):
                 print(outcome.report.findings[0].message.rpartition(" ")[2], flush=True)
 
     if __name__ == "__main__":

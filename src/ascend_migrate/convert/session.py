@@ -85,15 +85,10 @@ class _Account:
 
 def _reports(files: Sequence[SourceFile], work: Work) -> Iterator[tuple[SourceFile, FileReport]]:
     """Each file with its report, in order."""
-    with Runner(sum(file.size for file in files), jobs=work.jobs, engine=work.engine) as runner:
+    size = sum(file.size for file in files)
+    with Runner(size, work.request.options(work.target), jobs=work.jobs, engine=work.engine) as runner:
         index = runner.engine.build(fact for _, fact in runner.gather(files) if fact is not None)
-        outcomes = runner.process(
-            files,
-            work.request.options(work.target),
-            index,
-            ignored_in=work.ignored_in,
-            progress=work.progress,
-        )
+        outcomes = runner.process(files, index, ignored_in=work.ignored_in, progress=work.progress)
         for file, outcome in zip(files, outcomes):
             yield file, outcome.report
 

@@ -83,7 +83,7 @@ def analyze(
     from ascend_migrate.engine.runner import Runner
 
     size = sum(file.size for file in files if file.name not in known)
-    with Runner(size, jobs=jobs, engine=engine) as runner:
+    with Runner(size, request.options(chosen), jobs=jobs, engine=engine) as runner:
         facts = {name: cache.unpack(entry.facts) for name, entry in known.items()}
         unknown = [file for file in files if file.name not in known]
         facts.update((file.name, fact) for file, fact in runner.gather(unknown))
@@ -91,7 +91,7 @@ def analyze(
         if old is not None and old.index_digest != index.digest:
             known = {}
         todo = [file for file in files if file.name not in known]
-        outcomes = list(runner.process(todo, request.options(chosen), index, ignored_in=ignored_in, progress=progress))
+        outcomes = list(runner.process(todo, index, ignored_in=ignored_in, progress=progress))
     fresh = {outcome.report.path: cache.without_edits(outcome.report) for outcome in outcomes}
     if cache_file is not None:
         entries = dict(known)

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 Progress = Callable[[int, int], None]
 """Called with the bytes done and the bytes in all."""
 
-BYTES_PER_PROCESS = 1_000_000
+BYTES_PER_PROCESS = 600_000
 """Source for which one more process pays. The engine does some 10 MB/s, a process costs 30 to 60 ms."""
 
 CHUNK_BYTES = 200_000
@@ -41,18 +41,25 @@ Result = TypeVar("Result")
 
 @dataclass(frozen=True)
 class Engine:
-    """The functions of the engine that a run calls. Tests put their own in their place."""
+    """The functions of the engine that a run calls. Tests put their own in their place.
+
+    ``warm_up`` is called before worker processes are forked: what it loads, they need not load again.
+    """
 
     process: Process
     gather: Gather
     build: Build
+    warm_up: Callable[[EngineOptions], object] | None = None
 
     @staticmethod
     def default() -> Engine:
         """The real ones. Imported here, because a run answered from the cache needs none of them."""
         from ascend_migrate.engine import index, pipeline
 
-        return Engine(pipeline.process, index.gather, index.build)
+        def warm_up(options: EngineOptions) -> None:
+            pipeline.process("warm_up.py", b"import torch\ntorch.zeros(1).cuda()\n", options, index.build(()))
+
+        return Engine(pipeline.process, index.gather, index.build, warm_up)
 
 
 @dataclass(frozen=True)
@@ -75,18 +82,24 @@ class Runner:
 
     Args:
         total_bytes: the size of the whole input; decides the number of processes when ``jobs`` is None.
+        options: what to look for, and the target.
         jobs: the number of processes, or None.
         engine: what to call; the real engine when None.
     """
 
-    def __init__(self, total_bytes: int, *, jobs: int | None = None, engine: Engine | None = None) -> None:
+    def __init__(
+        self, total_bytes: int, options: EngineOptions, *, jobs: int | None = None, engine: Engine | None = None
+    ) -> None:
         self.engine = engine or Engine.default()
+        self._options = options
         self.jobs = automatic_jobs(total_bytes) if jobs is None else max(1, jobs)
         self._pool: ProcessPoolExecutor | None = None
 
     def __enter__(self) -> Runner:
         if self.jobs > 1:
             # Before any thread exists (a progress bar has one): forking a process with threads is not safe.
+            if self.engine.warm_up is not None:
+                self.engine.warm_up(self._options)
             self._pool = _new_pool(self.jobs)
         return self
 
@@ -103,7 +116,6 @@ class Runner:
     def process(
         self,
         files: Sequence[SourceFile],
-        options: EngineOptions,
         index: ProjectIndex,
         *,
         ignored_in: Callable[[Path], tuple[str, ...]] | None = None,
@@ -113,7 +125,7 @@ class Runner:
         total = sum(file.size for file in files)
         done = 0
         items = [(file.name, str(file.path), ignored_in(file.path) if ignored_in else ()) for file in files]
-        outcomes = self._map(_process_chunk, self.engine.process, items, files, (options, index), _worker_died)
+        outcomes = self._map(_process_chunk, self.engine.process, items, files, (self._options, index), _worker_died)
         for file, outcome in zip(files, outcomes):
             yield outcome
             done += file.size
