@@ -53,6 +53,24 @@ def test_names_are_written_as_git_does(name: str, header: bytes) -> None:
     assert unified(name, b"1\n", b"2\n").split(b"\n")[0] == b"--- " + header
 
 
+def test_large_tables_of_equal_lines() -> None:
+    """By a matcher that compares every line with every other this would not end."""
+    old = b"    0,\n" * 200_000
+    lines = old.split(b"\n")
+    for place in range(1000, 200_000, 1000):
+        lines[place] = b"    1,"
+    diff = unified("table.py", old, b"import x\n" + b"\n".join(lines))
+    assert diff.count(b"\n+") == 199 + 1 + 1  # and the header
+    assert diff.count(b"\n-    0,\n") == 199
+
+
+def test_a_change_beyond_the_window_is_still_a_diff() -> None:
+    old = b"".join(b"%d\n" % n for n in range(1000))
+    new = b"".join(b"%d\n" % n for n in range(1000) if not 100 <= n < 900)
+    diff = unified("a", old, new)
+    assert diff.count(b"\n-") == 800 and b"\n+" not in diff.split(b"@@")[-1]
+
+
 def edited(chance: random.Random, old: bytes) -> bytes:
     """Some lines of ``old`` changed, added and removed."""
     lines = old.split(b"\n")

@@ -6,13 +6,29 @@ through whatever their encoding.
 
 from __future__ import annotations
 
-import difflib
 import re
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
 
 _CONTEXT = 3
 
+_WINDOW = 100
+"""Lines looked ahead for the place where two texts agree again."""
+
+_AGREE = 3
+"""Lines that must be equal there, if there are so many."""
+
 _TO_QUOTE = re.compile(r'[\x00-\x1f"\\\x7f]')
 _ESCAPES = {"\a": "\\a", "\b": "\\b", "\t": "\\t", "\n": "\\n", "\v": "\\v", "\f": "\\f", "\r": "\\r"}
+
+
+class _Change(NamedTuple):
+    """Lines ``old_start`` to ``old_stop`` (exclusive, from 0) became lines ``new_start`` to ``new_stop``."""
+
+    old_start: int
+    old_stop: int
+    new_start: int
+    new_stop: int
 
 
 def unified(name: str, old: bytes, new: bytes) -> bytes:
@@ -20,8 +36,8 @@ def unified(name: str, old: bytes, new: bytes) -> bytes:
     if old == new:
         return b""
     parts = [f"--- {_header('a/' + name)}\n+++ {_header('b/' + name)}\n".encode("utf-8", "surrogateescape")]
-    for group in _groups(_lines(old), _lines(new)):
-        parts += group
+    for hunk in _hunks(_lines(old), _lines(new)):
+        parts += hunk
     return b"".join(parts)
 
 
@@ -46,32 +62,67 @@ def _lines(data: bytes) -> list[bytes]:
     return [line + b"\n" for line in lines] + ([last] if last else [])
 
 
-def _groups(old: list[bytes], new: list[bytes]) -> list[list[bytes]]:
-    """The hunks. What both ends have in common is cut off first, because the matcher's cost grows with
-    length."""
-    head = _common(old, new)
-    tail = _common(old[head:][::-1], new[head:][::-1])
-    start = max(0, head - _CONTEXT)
-    stop_old, stop_new = len(old) - max(0, tail - _CONTEXT), len(new) - max(0, tail - _CONTEXT)
-    matcher = difflib.SequenceMatcher(None, old[start:stop_old], new[start:stop_new], autojunk=False)
-    hunks = []
-    for group in matcher.get_grouped_opcodes(_CONTEXT):
-        old_start, old_stop = group[0][1] + start, group[-1][2] + start
-        new_start, new_stop = group[0][3] + start, group[-1][4] + start
-        hunk = [b"@@ -%s +%s @@\n" % (_range(old_start, old_stop), _range(new_start, new_stop))]
-        for tag, i1, i2, j1, j2 in group:
-            if tag == "equal":
-                hunk += [_marked(b" ", line) for line in old[start + i1 : start + i2]]
-                continue
-            hunk += [_marked(b"-", line) for line in old[start + i1 : start + i2]]
-            hunk += [_marked(b"+", line) for line in new[start + j1 : start + j2]]
-        hunks.append(hunk)
-    return hunks
+def _hunks(old: list[bytes], new: list[bytes]) -> Iterator[list[bytes]]:
+    """The hunks: changes that are close to each other, with the lines around them."""
+    for group in _groups(_changes(old, new)):
+        start, stop = max(0, group[0].old_start - _CONTEXT), min(len(old), group[-1].old_stop + _CONTEXT)
+        new_start = group[0].new_start - (group[0].old_start - start)
+        new_stop = group[-1].new_stop + (stop - group[-1].old_stop)
+        hunk = [b"@@ -%s +%s @@\n" % (_range(start, stop), _range(new_start, new_stop))]
+        at = start
+        for change in group:
+            hunk += [_marked(b" ", line) for line in old[at : change.old_start]]
+            hunk += [_marked(b"-", line) for line in old[change.old_start : change.old_stop]]
+            hunk += [_marked(b"+", line) for line in new[change.new_start : change.new_stop]]
+            at = change.old_stop
+        hunk += [_marked(b" ", line) for line in old[at:stop]]
+        yield hunk
 
 
-def _common(one: list[bytes], other: list[bytes]) -> int:
-    """The number of equal lines that both start with."""
-    return next((n for n, (a, b) in enumerate(zip(one, other)) if a != b), min(len(one), len(other)))
+def _groups(changes: Iterable[_Change]) -> Iterator[list[_Change]]:
+    """Changes whose contexts touch belong to one hunk."""
+    group: list[_Change] = []
+    for change in changes:
+        if group and change.old_start - group[-1].old_stop > 2 * _CONTEXT:
+            yield group
+            group = []
+        group.append(change)
+    if group:
+        yield group
+
+
+def _changes(old: list[bytes], new: list[bytes]) -> Iterator[_Change]:
+    """What differs, in order.
+
+    A conversion makes many small changes and keeps the order, so the texts are walked side by side; where they part,
+    the nearest place is looked for where they agree again. That is linear. ``difflib`` is not: it takes hours for
+    a large table of equal lines.
+    """
+    stop_old, stop_new = len(old), len(new)
+    while stop_old and stop_new and old[stop_old - 1] == new[stop_new - 1]:
+        stop_old, stop_new = stop_old - 1, stop_new - 1
+    i = j = 0
+    while i < stop_old or j < stop_new:
+        if i < stop_old and j < stop_new and old[i] == new[j]:
+            i, j = i + 1, j + 1
+            continue
+        skip_old, skip_new = _resume(old[i : min(i + _WINDOW, stop_old)], new[j : min(j + _WINDOW, stop_new)])
+        if skip_old is None or skip_new is None:
+            skip_old, skip_new = stop_old - i, stop_new - j
+        yield _Change(i, i + skip_old, j, j + skip_new)
+        i, j = i + skip_old, j + skip_new
+
+
+def _resume(old: list[bytes], new: list[bytes]) -> tuple[int, int] | tuple[None, None]:
+    """How many lines of each to skip so that the next ones agree: few, and rather as many of both, because a line
+    is changed more often than added. None when none do."""
+    for most in range(1, max(len(old), len(new))):
+        skips = [(most, most), *((most, few) for few in range(most)), *((few, most) for few in range(most))]
+        for skip_old, skip_new in skips:
+            ahead = old[skip_old : skip_old + _AGREE]
+            if ahead and ahead == new[skip_new : skip_new + _AGREE]:
+                return skip_old, skip_new
+    return None, None
 
 
 def _range(start: int, stop: int) -> bytes:
