@@ -98,6 +98,10 @@ PACKAGES = (
 
 
 def default_cache() -> Path:
+    """``$ASCEND_MIGRATE_CORPUS``, or a folder in the user's cache."""
+    chosen = os.environ.get("ASCEND_MIGRATE_CORPUS")
+    if chosen:
+        return Path(chosen)
     from platformdirs import user_cache_path
 
     return user_cache_path("ascend-migrate", appauthor=False) / "corpus"
