@@ -8,7 +8,9 @@ from pathlib import Path
 import pytest
 
 from ascend_migrate.engine import cache
-from ascend_migrate.engine.index import FileFacts
+from ascend_migrate.engine.index import FileFacts, build
+from ascend_migrate.engine.pipeline import EngineOptions, process
+from ascend_migrate.knowledge import resolve_target
 from ascend_migrate.model import Edit, FileError, FileReport, Finding, Fix, Span, Target
 
 OLD = time.time_ns() - 3_600_000_000_000
@@ -29,6 +31,18 @@ def test_round_trip(tmp_path: Path) -> None:
     assert found == example()
     assert cache.unpack(found.entries["a.py"].facts) == FileFacts("a.py", uses_cuda=True)
     assert [file.name for file in path.parent.iterdir()] == ["c.pickle"], "no temporary file stays"
+
+
+def test_reports_of_the_real_engine_survive(tmp_path: Path) -> None:
+    source = b"import torch\n\ntorch.cuda.nvtx.mark('x')\nmodel.cuda()\nrun('cuda')\nx.to(device='cuda')\n"
+    report = process("a.py", source, EngineOptions(resolve_target(None, None, None)), build(()))
+    assert len(report.findings) >= 4
+    entry = cache.Entry(OLD, 10, b"\1" * 32, cache.pack(None), cache.without_edits(report))
+    path = tmp_path / "c.pickle"
+    cache.save(path, cache.Cache(cache.key(("x",)), Target("910b", "2.7.1", "2.7.1"), "digest", {"a.py": entry}))
+    found = cache.load(path, cache.key(("x",)))
+    assert found is not None
+    assert found.entries["a.py"].report == cache.without_edits(report)
 
 
 def test_a_cache_for_something_else_does_not_count(tmp_path: Path) -> None:

@@ -114,6 +114,7 @@ class _Unpickler(pickle.Unpickler):
         if (module in self._ALLOWED and "." not in name) or (module, name) in {
             ("builtins", "frozenset"),
             ("builtins", "set"),
+            ("builtins", "str"),  # what a message that knows its template is pickled as
         }:
             found = super().find_class(module, name)
             if isinstance(found, type):
