@@ -187,13 +187,12 @@ def prose_of(source: str) -> tuple[list[str], list[str]]:
 @pytest.fixture(scope="session")
 def converted(tmp_path_factory: pytest.TempPathFactory) -> Trees:
     """``converted("gpt")``: the path of the converted project, converted once."""
-    root = tmp_path_factory.mktemp("converted")
 
+    @cache
     def convert(name: str) -> Path:
-        out = root / name
-        if not out.exists():
-            result = ascend_migrate_command("convert", FIXTURES / name, "-o", out)
-            assert result.returncode == 0, result.stdout + result.stderr
+        out = tmp_path_factory.mktemp("converted") / name
+        result = ascend_migrate_command("convert", FIXTURES / name, "-o", out)
+        assert result.returncode == 0, result.stdout + result.stderr
         return out
 
     return convert
