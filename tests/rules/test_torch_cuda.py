@@ -133,6 +133,14 @@ def test_what_differs_is_rewritten_for_review(convert) -> None:
     assert "None" in finding.message
 
 
+def test_what_cannot_be_imported_is_reported(convert) -> None:
+    source = "from torch.cuda.nvtx import mark\nmark('x')\n"
+    result = convert(source, torch_npu="2.14.0")
+    assert result.text == source
+    assert result.codes == ["NPU102"]
+    assert "torch.npu.mstx.mark" in result.findings[0].help
+
+
 def test_old_targets_keep_names_they_lack(convert) -> None:
     source = "import torch\ntry:\n    f()\nexcept torch.cuda.OutOfMemoryError:\n    pass\n"
     assert "torch.OutOfMemoryError" not in convert(source, torch_npu="2.1.0.post17").text

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from typing import TYPE_CHECKING
 
@@ -113,10 +113,10 @@ def _missing(context: Context, parts: list[str], depth: int) -> Translation:
     new = ".".join(["torch", "npu", *parts[2:depth]])
     versions = knowledge.versions_with(new)
     if versions:
-        help = say(
+        help: str = say(
             "{new} exists in torch_npu {versions}; choose such a version or do without it.",
             new=new,
-            versions=_ranges(versions),
+            versions=listed(versions),
         )
     else:
         help = "No version of torch_npu has it; do without it on the NPU, or guard it with a test for CUDA."
@@ -131,8 +131,18 @@ def _missing(context: Context, parts: list[str], depth: int) -> Translation:
     )
 
 
-def _ranges(versions: tuple[str, ...]) -> str:
-    return versions[0] if len(versions) == 1 else f"{versions[0]} to {versions[-1]}"
+def listed(versions: tuple[str, ...]) -> str:
+    """``2.9.0 to 2.14.0`` for neighbours among the known versions, else each run of neighbours."""
+    from ascend_migrate import knowledge
+
+    known = knowledge.versions()
+    runs: list[list[str]] = []
+    for version in versions:
+        if runs and known.index(version) == known.index(runs[-1][-1]) + 1:
+            runs[-1].append(version)
+        else:
+            runs.append([version])
+    return ", ".join(run[0] if len(run) == 1 else f"{run[0]} to {run[-1]}" for run in runs)
 
 
 @dataclass(frozen=True)
@@ -188,6 +198,27 @@ class ImportedName:
     translation: Translation
 
 
+def importable(dotted: str) -> str:
+    """The name under which a member of ``torch.npu`` may be imported: ``torch_npu.npu...``."""
+    return "torch_npu.npu" + dotted[len("torch.npu") :] if dotted.split(".")[:2] == ["torch", "npu"] else dotted
+
+
+def translate_import(context: Context, module: str, name: str) -> Translation | None:
+    """The translation of ``from module import name``, whose new name can be imported if there is one."""
+    translation = translate(context, f"{module}.{name}")
+    if translation is None or translation.npu is None:
+        return translation
+    home, _, new = importable(translation.npu).rpartition(".")
+    if not home.startswith("torch_npu") or context.surface.can_import(home, new):
+        return replace(translation, npu=f"{home}.{new}")
+    return replace(
+        translation,
+        npu=None,
+        message=say("{old} is {new} on the NPU, which cannot be imported", old=translation.cuda, new=translation.npu),
+        help=say("Write {new} where it is used.", new=translation.npu),
+    )
+
+
 def imported_names(context: Context) -> list[ImportedName]:
     """The names with a translation that the file's imports take from torch, in source order."""
     found: list[ImportedName] = []
@@ -195,7 +226,7 @@ def imported_names(context: Context) -> list[ImportedName]:
         module = statement.module or ""
         if statement.level == 0 and module.split(".")[0] == "torch":
             for alias in statement.names:
-                translation = None if alias.name == "*" else translate(context, f"{module}.{alias.name}")
+                translation = None if alias.name == "*" else translate_import(context, module, alias.name)
                 if translation is not None:
                     found.append(ImportedName(statement, alias, translation))
     for plain in context.tree.nodes(ast.Import):

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from ascend_migrate import knowledge
 from ascend_migrate.language import say
 from ascend_migrate.model import Finding
-from ascend_migrate.rules._translate import Use, edits_for, translate_npu
+from ascend_migrate.rules._translate import Use, edits_for, listed, translate_npu
 from ascend_migrate.rules.base import Context, Example, Rule
 
 _ROOTS = ("torch.npu", "torch_npu")
@@ -76,5 +76,5 @@ class AbsentNpuName(Rule):
     def _help(self, parts: tuple[str, ...]) -> str:
         versions = knowledge.versions_with(".".join(parts))
         if versions:
-            return say("It exists in torch_npu {versions}.", versions=", ".join(versions))
+            return say("It exists in torch_npu {versions}.", versions=listed(versions))
         return "It exists in no known version of torch_npu."

@@ -16,7 +16,7 @@ from functools import cached_property
 from ascend_migrate.language import say
 from ascend_migrate.model import Edit, Finding
 from ascend_migrate.rules._imports import from_module_place, statement_stands_alone
-from ascend_migrate.rules._translate import name_markers, translate
+from ascend_migrate.rules._translate import importable, name_markers, translate, translate_import
 from ascend_migrate.rules.base import Context, Example, Rule
 
 
@@ -90,9 +90,9 @@ class CudaImports(Rule):
         moved: list[_Moved] = []
         kept: list[ast.alias] = []
         for alias in statement.names:
-            translation = translate(context, f"{module}.{alias.name}")
+            translation = translate_import(context, module, alias.name)
             if translation is not None and translation.npu is not None:
-                home, _, name = _importable(translation.npu).rpartition(".")
+                home, _, name = translation.npu.rpartition(".")
                 moved.append(_Moved(alias, home, name))
             else:
                 kept.append(alias)
@@ -160,15 +160,10 @@ class CudaImports(Rule):
             translation = translate(context, alias.name)
             if translation is None or translation.npu is None:
                 continue  # reported as a name without counterpart
-            new = _importable(translation.npu)
+            new = importable(translation.npu)
             if len(statement.names) == 1:
                 context.memo.setdefault("moved_imports", set()).add(statement)
             edit = None if place is None else Edit(place[0], place[1], new)
             yield context.finding(
                 self, statement, say("{old} is {new} on the NPU", old=alias.name, new=new), edits=[edit]
             )
-
-
-def _importable(dotted: str) -> str:
-    """The name under which a submodule of ``torch.npu`` may be imported."""
-    return "torch_npu.npu" + dotted[len("torch.npu") :] if dotted.split(".")[:2] == ["torch", "npu"] else dotted
