@@ -54,6 +54,7 @@ class TestOutput:
             "2 places left for a person:",
             "  error: out/train.py:3:5 ACM301 STUCK does not run on the NPU",
             "  warning: out/pkg/model.py:2:5 ACM201 SLOW does not run on the NPU",
+            "What to do about each: ascend-migrate analyze out",
             "Next: ascend-migrate run --sim out/train.py",
         ]
 
@@ -182,7 +183,7 @@ class TestOutput:
         done = cli("convert", "repo", "-o", "out", "--force")
         assert precious.read_text() == "precious"
         assert content(out) == {**CONVERTED, "data.txt": "dir"}
-        assert "data.txt:1: not processed: cannot be written: the output has a directory of this name" in said(done)
+        assert "data.txt:1: not processed: cannot be copied: the output has a directory of this name" in said(done)
         assert done.returncode == 3
 
     @pytest.mark.parametrize("out", ["repo/out", "repo/pkg/../out", "link/out", "repo", "link", ".", "repo/.."])

@@ -1,10 +1,11 @@
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
 
-from ascend_migrate.convert import session
+from ascend_migrate.convert import output, session
 from ascend_migrate.convert.session import Work
 from ascend_migrate.engine.index import ProjectIndex
 from ascend_migrate.engine.project import Request
@@ -62,3 +63,27 @@ def test_a_write_that_fails_is_a_failure_of_that_file(tmp_path: Path, work: Work
     assert done.changed == ("b.py",)
     assert done.result.errors[0].message == "cannot be written: No space left on device"
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a.py", "b.py"]
+
+
+def test_a_file_that_cannot_be_copied_does_not_stop_the_rest(tmp_path: Path, work: Work, monkeypatch) -> None:
+    repo = tmp_path / "repo"
+    repo.mkdir()
+    for name in ("a.bin", "b.bin", "c.py"):
+        (repo / name).write_text("old")
+    real = shutil.copy2
+
+    def copy2(source: Path, target: Path) -> None:
+        if source.name == "a.bin":
+            raise PermissionError(13, "Permission denied")
+        real(source, target)
+
+    monkeypatch.setattr(shutil, "copy2", copy2)
+    base, roots = output.plan([str(repo)], str(tmp_path / "out"))
+    inventory = output.take_inventory(roots, base)
+    place = output.Output(base, {"input": "x"})
+    place.prepare(inventory, force=False)
+    done = session.to_output(inventory, place, work)
+    assert {path.name: path.read_text() for path in base.iterdir()} == {"b.bin": "old", "c.py": "new"}
+    assert [(error.path, error.message) for error in done.result.errors] == [
+        ("a.bin", "cannot be copied: Permission denied")
+    ]

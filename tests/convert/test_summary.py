@@ -59,7 +59,7 @@ def test_what_is_left_is_listed_worst_first_and_cut() -> None:
     assert said[4] == "13 places left for a person:"
     assert said[5:9] == [f"  error: out/a.py:{n}:1 NPU1 wrong" for n in range(10, 14)]
     assert said[9:15] == [f"  warning: out/a.py:{n}:1 NPU1 wrong" for n in range(1, 7)]
-    assert said[15:] == ["  and 3 more"]
+    assert said[15:] == ["  and 3 more", "What to do about each: ascend-migrate analyze out"]
 
 
 def test_fixes_of_a_file_that_was_not_written_are_left() -> None:

@@ -137,6 +137,14 @@ def test_one_file_at_hand(sample: Project) -> None:
     assert report.findings[0].message.startswith("CUDA x | buffer.py | A,B |")
 
 
+def test_codes_that_no_rule_has_are_refused() -> None:
+    assert Request(select=("NPU1",), ignore=("NPU101",)).target().soc
+    with pytest.raises(ValueError, match="no rule has a code that starts with `NPU999`; the codes are NPU101, "):
+        Request(select=("NPU999",)).target()
+    with pytest.raises(ValueError, match="no rule has a code that starts with `X`"):
+        Request(ignore=("X",)).target()
+
+
 def test_a_warm_run_imports_nothing_heavy(tmp_path: Path) -> None:
     """The real command, twice; the second time neither engine nor rules nor knowledge are needed."""
     (tmp_path / "a.py").write_text("import torch\nx = torch.zeros(1).cuda()\n")

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from ascend_migrate.report.diff import unified
+from ascend_migrate.report.diff import coloured, unified
 
 
 def test_form() -> None:
@@ -33,6 +33,13 @@ def test_form() -> None:
 )
 def test_ends_of_lines_and_files(old: bytes, new: bytes, body: str) -> None:
     assert unified("a", old, new).decode() == "--- a/a\n+++ b/a\n" + body
+
+
+def test_colours() -> None:
+    assert coloured(unified("a", b"1\n2\n", b"1\n3\n")) == (
+        b"\x1b[1m--- a/a\x1b[m\n\x1b[1m+++ b/a\x1b[m\n\x1b[36m@@ -1,2 +1,2 @@\x1b[m\n"
+        b" 1\n\x1b[31m-2\x1b[m\n\x1b[32m+3\x1b[m\n"
+    )
 
 
 def test_equal() -> None:

@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 @click.option("--output", "-o", metavar="FILE", help="Write the report to a file and not to stdout.")
 @click.option("--fail-on", type=click.Choice(FAIL_ON), help="Exit with 1 from this level on; error is the default.")
 @click.option("--no-cache", is_flag=True, help="Neither use nor write the result cache.")
-@click.option("--no-color", is_flag=True, help="No colours; so does the variable NO_COLOR.")
 @options.engine_options
 def analyze_command(
     paths: tuple[str, ...],
@@ -36,10 +35,10 @@ def analyze_command(
     output: str | None,
     fail_on: FailOn | None,
     no_cache: bool,
-    no_color: bool,
     jobs: int | None,
     force_exclude: bool,
     quiet: bool,
+    no_color: bool,
     stdin_filename: str,
     **request: Any,
 ) -> int:

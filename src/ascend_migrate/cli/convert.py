@@ -37,6 +37,7 @@ def convert_command(
     jobs: int | None,
     force_exclude: bool,
     quiet: bool,
+    no_color: bool,
     stdin_filename: str,
     **request: Any,
 ) -> int:
@@ -56,8 +57,9 @@ def convert_command(
     _check_modes(arguments, stdin, output, in_place, diff, check, force)
     settings = options.settings_for("." if stdin else arguments[0])
     wanted = options.request_for(settings, **request)
+    show = _DiffPrinter(options.colours(sys.stdout, no_color)) if diff else None
     if stdin:
-        conversion = _stdin(wanted, stdin_filename, diff=diff, check=check)
+        conversion = _stdin(wanted, stdin_filename, show=show, check=check)
     else:
         with options.progress_bar("Converting", quiet=quiet) as progress:
             work = _work(wanted, settings, jobs, progress)
@@ -65,7 +67,7 @@ def convert_command(
                 conversion = _to_output(arguments, output, settings, work, force=force)
             else:
                 tree = _find(arguments, settings, force_exclude=force_exclude)
-                conversion = _where_it_is(tree, work, in_place=in_place, diff=diff)
+                conversion = _where_it_is(tree, work, in_place=in_place, show=show)
     if report is not None:
         from pathlib import Path
 
@@ -139,7 +141,7 @@ def _find(paths: list[str], settings: Settings, *, force_exclude: bool) -> Tree:
         options.fail(str(error))
 
 
-def _where_it_is(tree: Tree, work: Work, *, in_place: bool, diff: bool) -> Conversion:
+def _where_it_is(tree: Tree, work: Work, *, in_place: bool, show: _DiffPrinter | None) -> Conversion:
     from dataclasses import replace
 
     from ascend_migrate.convert import atomic, session
@@ -153,22 +155,28 @@ def _where_it_is(tree: Tree, work: Work, *, in_place: bool, diff: bool) -> Conve
             work,
             prefix=tree.prefix,
             errors=tree.errors,
-            show=_print_diff if diff else lambda *_: None,
+            show=(lambda *_: None) if show is None else show.file,
         )
     return replace(conversion, notes=tree.notes)
 
 
-def _print_diff(file: SourceFile, new: bytes) -> None:
-    _write_diff(file.name, file.path.read_bytes(), new)
+class _DiffPrinter:
+    """Prints diffs to stdout, on a terminal in colours."""
+
+    def __init__(self, coloured: bool) -> None:
+        self._coloured = coloured
+
+    def __call__(self, name: str, old: bytes, new: bytes) -> None:
+        from ascend_migrate.report import diff
+
+        text = diff.unified(name, old, new)
+        options.write_bytes(sys.stdout.buffer, diff.coloured(text) if self._coloured else text)
+
+    def file(self, file: SourceFile, new: bytes) -> None:
+        self(file.name, file.path.read_bytes(), new)
 
 
-def _write_diff(name: str, old: bytes, new: bytes) -> None:
-    from ascend_migrate.report.diff import unified
-
-    options.write_bytes(sys.stdout.buffer, unified(name, old, new))
-
-
-def _stdin(request: Request, name: str, *, diff: bool, check: bool) -> Conversion:
+def _stdin(request: Request, name: str, *, show: _DiffPrinter | None, check: bool) -> Conversion:
     """Convert stdin to stdout. What cannot be processed comes out as it went in: an editor's text is not
     lost."""
     from ascend_migrate.convert.session import Conversion
@@ -181,8 +189,8 @@ def _stdin(request: Request, name: str, *, diff: bool, check: bool) -> Conversio
     except ValueError as error:
         options.fail(str(error))
     new = data if report.new_bytes is None else report.new_bytes
-    if diff:
-        _write_diff(name, data, new)
+    if show is not None:
+        show(name, data, new)
     elif not check:
         options.write_bytes(sys.stdout.buffer, new)
     changed = () if report.new_bytes is None else (name,)

@@ -47,6 +47,7 @@ def engine_options(command: _Command) -> _Command:
             help="Let `exclude` of the configuration hold for files named here too, as pre-commit names them.",
         ),
         click.option("--quiet", "-q", is_flag=True, help="No summary and no progress."),
+        click.option("--no-color", is_flag=True, help="No colours; so does the variable NO_COLOR."),
         click.option("--stdin-filename", metavar="PATH", default="<stdin>", help="The name for what comes from `-`."),
     )
     for option in reversed(options):

@@ -101,7 +101,8 @@ def to_output(inventory: Inventory, output: Output, work: Work) -> Conversion:
         try:
             action(*arguments)
         except OSError as error:
-            account.errors.append(FileError(name, 1, f"cannot be written: {error.strerror or error}"))
+            verb = "copied" if action == output.copy else "written"
+            account.errors.append(FileError(name, 1, f"cannot be {verb}: {error.strerror or error}"))
             return False
         return True
 

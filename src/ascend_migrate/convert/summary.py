@@ -33,6 +33,8 @@ def lines(conversion: Conversion, *, would: bool = False) -> list[str]:
     left = [finding for finding in conversion.left if finding.level != "info"]
     left.sort(key=lambda finding: (-LEVELS.index(finding.level), finding.sort_key))
     said += _listed("left for a person", left, conversion)
+    if left:
+        said.append(f"What to do about each: ascend-migrate analyze {shlex.quote(result.prefix or '.')}")
     if result.failed:
         said.append(f"{count(result.failed, 'file')} could not be processed.")
     return said

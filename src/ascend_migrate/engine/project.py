@@ -36,8 +36,10 @@ class Request:
         """The target that this means.
 
         Raises:
-            ValueError: there is no such chip or version, or the versions do not go together.
+            ValueError: there is no such chip or version, the versions do not go together, or no rule has a code
+                that starts so.
         """
+        _check_codes((*self.select, *self.ignore))
         from ascend_migrate.knowledge import resolve_target
 
         return resolve_target(self.soc, self.torch_npu, self.torch)
@@ -47,6 +49,18 @@ class Request:
         from ascend_migrate.engine.pipeline import EngineOptions
 
         return EngineOptions(target, self.select, self.ignore)
+
+
+def _check_codes(prefixes: Sequence[str]) -> None:
+    """Refuse a code that no rule has: it would leave out what it was to find, and look like success."""
+    if not prefixes:
+        return
+    from ascend_migrate.rules import all_rules
+
+    codes = [rule.code for rule in all_rules()]
+    for prefix in prefixes:
+        if not any(code.startswith(prefix) for code in codes):
+            raise ValueError(f"no rule has a code that starts with `{prefix}`; the codes are {', '.join(codes)}")
 
 
 def analyze(

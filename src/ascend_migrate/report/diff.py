@@ -41,6 +41,22 @@ def unified(name: str, old: bytes, new: bytes) -> bytes:
     return b"".join(parts)
 
 
+_COLOURS = ((b"--- ", b"1"), (b"+++ ", b"1"), (b"@@ ", b"36"), (b"-", b"31"), (b"+", b"32"))
+"""How a line starts, and the number of its colour: as git does it."""
+
+
+def coloured(diff: bytes) -> bytes:
+    """A diff for a terminal."""
+
+    def line(text: bytes) -> bytes:
+        for start, number in _COLOURS:
+            if text.startswith(start):
+                return b"\x1b[%sm%s\x1b[m" % (number, text)
+        return text
+
+    return b"\n".join(map(line, diff.split(b"\n")))
+
+
 def _header(path: str) -> str:
     """A path as git writes it: quoted as in C when it must be, a tab behind it when it has a blank."""
     if _TO_QUOTE.search(path):
