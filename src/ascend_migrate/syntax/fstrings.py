@@ -21,32 +21,31 @@ _COMPARISON = re.compile(r"[=!<>]=")
 _CONVERSION = re.compile(r"!\s*\w+\s*")
 
 
-def make_exact(tree: Tree, markers: tuple[str, ...]) -> bool:
-    """Correct every f-string of ``tree`` whose text holds one of ``markers``, in place; True if any did."""
-    work = [
-        node
-        for node in tree.nodes(ast.JoinedStr)
-        if not any(isinstance(a, ast.JoinedStr) for a in tree.ancestors(node))
-    ]
-    changed = False
-    while work:
-        node = work.pop()
+class Corrector:
+    """Gives the f-strings of a tree exact positions while the tree is walked, before their insides are reached."""
+
+    def __init__(self, markers: tuple[str, ...]) -> None:
+        """``markers``: only f-strings whose text holds one of them are worth it."""
+        self._markers = markers
+        self._placed: set[ast.JoinedStr] = set()
+
+    def correct(self, tree: Tree, node: ast.JoinedStr) -> None:
+        """Correct ``node`` in place. What stands in an f-string that was not corrected is left alone."""
+        if node not in self._placed and any(isinstance(a, ast.JoinedStr) for a in tree.ancestors(node)):
+            return
         text = tree.text(node)
-        if not any(marker in text for marker in markers):
-            continue
+        if not any(marker in text for marker in self._markers):
+            return
         spans = _expression_spans(text)
         values = list(_formatted_values(node))
         if spans is None or len(spans) != len(values):
-            continue
-        changed = True
+            return
         base = tree.start(node)
         for value, (start, end) in zip(values, spans):
             expression = _parse_at(tree, base + start, base + end)
-            if expression is None or ast.dump(expression) != ast.dump(value.value):
-                continue
-            value.value = expression
-            work.extend(n for n in ast.walk(expression) if isinstance(n, ast.JoinedStr))
-    return changed
+            if expression is not None and ast.dump(expression) == ast.dump(value.value):
+                value.value = expression
+                self._placed.update(n for n in ast.walk(expression) if isinstance(n, ast.JoinedStr))
 
 
 def _formatted_values(node: ast.JoinedStr) -> Iterator[ast.FormattedValue]:

@@ -44,6 +44,7 @@ class Names:
 
     def __init__(self, tree: Tree) -> None:
         self.tree = tree
+        self._known: dict[tuple[str, int], str | None] = {}
 
     def qualname(self, node: ast.AST | None) -> str | None:
         """The full dotted name that ``node`` stands for; None when it is local or not a dotted name.
@@ -61,7 +62,11 @@ class Names:
             node = node.value
         if not isinstance(node, ast.Name) or not isinstance(top, (ast.Name, ast.Attribute)):
             return None
-        base = self._name(node.id, self.tree.scope_of_name.get(node, self.tree.scope), 0)
+        scope = self.tree.scope_of_name.get(node, self.tree.scope)
+        key = (node.id, id(scope))
+        if key not in self._known:
+            self._known[key] = self._name(node.id, scope, 0)
+        base = self._known[key]
         if base is None:
             return None
         root = tuple(base.split("."))

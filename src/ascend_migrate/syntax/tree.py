@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeVar, Union
 
+from ascend_migrate.syntax.fstrings import Corrector
 from ascend_migrate.syntax.text import SourceText
 
 N = TypeVar("N", bound=ast.AST)
@@ -100,21 +101,16 @@ def parse(source: SourceText, markers: tuple[str, ...] = ()) -> Tree:
         raise ParseError(error.msg or "invalid syntax", error.lineno or 1) from None
     except (ValueError, RecursionError, MemoryError, OverflowError) as error:
         raise ParseError(f"cannot be parsed: {error or type(error).__name__}", 1) from None
-    tree = Tree(source, module)
-    if not FSTRINGS_ARE_EXACT and tree.nodes_by_type.get(ast.JoinedStr):
-        from ascend_migrate.syntax.fstrings import make_exact
-
-        if make_exact(tree, markers):
-            tree = Tree(source, module)
-    return tree
+    return Tree(source, module, None if FSTRINGS_ARE_EXACT else Corrector(markers))
 
 
 class Tree:
     """A parsed file: nodes by type in source order, the parent of every node, scopes and bindings."""
 
-    def __init__(self, source: SourceText, module: ast.Module) -> None:
+    def __init__(self, source: SourceText, module: ast.Module, fstrings: Corrector | None = None) -> None:
         self.source = source
         self.module = module
+        self._fstrings = fstrings
         self.parents: dict[ast.AST, ast.AST] = {}
         self.nodes_by_type: dict[type[ast.AST], list[ast.AST]] = defaultdict(list)
         self.scope_of_name: dict[ast.Name, Scope] = {}
@@ -242,6 +238,10 @@ class Tree:
             if rest is not None:
                 inner.bindings[rest.arg].append(Binding("param", rest))
 
+    def _fstring(self, node: ast.JoinedStr, scope: Scope) -> None:
+        if self._fstrings is not None:
+            self._fstrings.correct(self, node)
+
     def _global(self, node: ast.Global, scope: Scope) -> None:
         # Python wants the declaration before any use in its scope, and so does this walk.
         scope.declared_global.update(node.names)
@@ -313,6 +313,7 @@ _BINDERS: dict[type[ast.AST], Callable[[Tree, Any, Scope], None]] = {
     ast.Import: Tree._import,
     ast.ImportFrom: Tree._import_from,
     ast.ExceptHandler: Tree._except,
+    ast.JoinedStr: Tree._fstring,
     ast.Global: Tree._global,
     ast.Nonlocal: Tree._nonlocal,
 }
