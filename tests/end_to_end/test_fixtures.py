@@ -362,7 +362,8 @@ def run_on_npu(run: Run, tree: Path, out: Path, ranks: int = 1, extra: tuple[str
     """The converted script on the simulated NPU, where every use of ``torch.cuda`` is an error."""
     launcher_option = ("--launcher", "pytorch") if ranks > 1 and run.fixture == "package" else ()
     arguments = (*run.common, *run.on_npu, *launcher_option, *extra)
-    command = [sys.executable, "-m", "ascend_migrate", "run", "--sim", "--nproc", str(ranks)]
+    processes = ["--nproc", str(ranks)] if ranks > 1 else []
+    command = [sys.executable, "-m", "ascend_migrate", "run", "--sim", *processes]
     command += [str(tree / run.script), *fill(arguments, out)]
     strict = environment(ASCEND_MIGRATE_SIM_STRICT_CUDA="1")
     return subprocess.run(command, capture_output=True, text=True, env=strict, cwd=out)
