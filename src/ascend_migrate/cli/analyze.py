@@ -49,6 +49,9 @@ def analyze_command(
     Changes nothing, and needs neither torch nor torch_npu. Files that git ignores are left out, and so are
     virtual environments and caches; files named on the command line are always taken.
 
+    Text names files as they open from the working directory. In JSON, paths are relative to PATH when that is one
+    directory, and otherwise begin with PATH as typed.
+
     Exit codes: 0 nothing at or above --fail-on, 1 something, 2 wrong usage, 3 some files could not be
     processed (whatever the rest gave).
     """
