@@ -35,11 +35,18 @@ if TYPE_CHECKING:
         socs,
         version_table,
     )
+    from ascend_migrate.knowledge.third_party import (
+        Library,
+        libraries,
+        library_of_distribution,
+        library_of_import,
+    )
 
 __all__ = [
     "ApiMapping",
     "DataError",
     "EnvironmentVariable",
+    "Library",
     "Soc",
     "Surface",
     "UnknownTarget",
@@ -50,6 +57,9 @@ __all__ = [
     "find_api_mapping",
     "find_environment_variable",
     "find_soc",
+    "libraries",
+    "library_of_distribution",
+    "library_of_import",
     "nearest_version",
     "resolve_target",
     "socs",
@@ -64,6 +74,7 @@ _HOME = {
     "ApiMapping": "mappings",
     "DataError": "mappings",
     "EnvironmentVariable": "mappings",
+    "Library": "third_party",
     "Soc": "targets",
     "Surface": "surfaces",
     "UnknownTarget": "targets",
@@ -74,6 +85,9 @@ _HOME = {
     "find_api_mapping": "mappings",
     "find_environment_variable": "mappings",
     "find_soc": "targets",
+    "libraries": "third_party",
+    "library_of_distribution": "third_party",
+    "library_of_import": "third_party",
     "nearest_version": "surfaces",
     "resolve_target": "targets",
     "socs": "targets",

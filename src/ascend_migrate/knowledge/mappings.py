@@ -227,6 +227,22 @@ class _Row:
             self.fail(field, "is missing or no text")
         return " ".join(value.split())
 
+    def texts(self, field: str, pattern: re.Pattern[str]) -> tuple[str, ...]:
+        """A list of words, each of which fits ``pattern``; the field may be left out."""
+        value = self._data.pop(field, [])
+        if not isinstance(value, list):
+            self.fail(field, f"{value!r} is not a list")
+        for item in value:
+            if not (isinstance(item, str) and pattern.fullmatch(item)):
+                self.fail(field, f"{item!r} is not a name")
+        return tuple(value)
+
+    def choice(self, field: str, choices: tuple[str, ...]) -> str:
+        value = self._data.pop(field, None)
+        if value not in choices:
+            self.fail(field, f"{value!r} is none of {', '.join(choices)}")
+        return cast(str, value)
+
     def sentence(self, field: str) -> str:
         value = self.text(field)
         if not value.endswith("."):
