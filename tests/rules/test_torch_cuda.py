@@ -133,6 +133,27 @@ def test_what_differs_is_rewritten_for_review(convert) -> None:
     assert "None" in finding.message
 
 
+@pytest.mark.parametrize(
+    ("code", "codes"),
+    [
+        ("isinstance(m, nn.DataParallel)", []),
+        ("isinstance(m, (nn.DataParallel, nn.parallel.DistributedDataParallel))", []),
+        ("type(m) in (nn.DataParallel, nn.Linear)", []),
+        ("type(m) == nn.DataParallel", []),
+        ("def f(m: nn.DataParallel | None) -> list[nn.DataParallel]: ...", []),
+        ("m: nn.DataParallel = g()", []),
+        ("m = nn.DataParallel(m)", ["NPU102"]),
+        ("class D(nn.DataParallel): ...", ["NPU102"]),
+        ("wrap = nn.DataParallel", ["NPU102"]),
+        ("from torch.nn import DataParallel", []),
+        ("from torch.nn import DataParallel\nisinstance(m, DataParallel)", []),
+        ("from torch.nn import DataParallel as DP\nm = DP(m)", ["NPU102"]),
+    ],
+)
+def test_naming_a_class_without_counterpart_is_harmless(convert, code: str, codes: list[str]) -> None:
+    assert convert(f"from torch import nn\n{code}\n").codes == codes
+
+
 def test_what_cannot_be_imported_is_reported(convert) -> None:
     source = "from torch.cuda.nvtx import mark\nmark('x')\n"
     result = convert(source, torch_npu="2.14.0")

@@ -240,13 +240,47 @@ def imported_names(context: Context) -> list[ImportedName]:
 
 
 def without_counterpart(context: Context) -> Iterator[tuple[ast.AST, Translation]]:
-    """Every use and import of a name that has no replacement on the target, with what is said of it."""
+    """Every use and import of a name that has no replacement on the target, with what is said of it.
+
+    Naming a class does no harm: it exists in every PyTorch, only calling it fails. So ``isinstance``, type
+    comparisons and annotations are no findings, nor is an import whose name is only used so.
+    """
     for use in uses(context):
-        if use.translation.npu is None:
+        if use.translation.npu is None and not _only_named(context, use.reference.node):
             yield use.reference.node, use.translation
     for name in imported_names(context):
-        if name.translation.npu is None:
+        if name.translation.npu is None and not _is_harmless_import(context, name):
             yield name.statement, name.translation
+
+
+def _is_harmless_import(context: Context, name: ImportedName) -> bool:
+    local = name.alias.asname or name.alias.name
+    scope = context.scope_at(name.statement)
+    used = [use for use in context.tree.nodes(ast.Name) if use.id == local and isinstance(use.ctx, ast.Load)]
+    used = [use for use in used if context.scope_at(use).find(local) is scope]
+    if not used:
+        return not name.translation.cuda.startswith("torch.cuda.")  # a CUDA name taken to be handed on
+    return all(_only_named(context, use) for use in used)
+
+
+def _only_named(context: Context, node: ast.AST) -> bool:
+    """Whether a class is only named: in ``isinstance``, compared with a type, or in an annotation."""
+    child: ast.AST = node
+    for parent in context.tree.ancestors(node):
+        if isinstance(parent, ast.Call):
+            test = getattr(parent.func, "id", "")
+            return test in ("isinstance", "issubclass") and child in parent.args[1:]
+        if isinstance(parent, ast.Compare):
+            sides = [parent.left, *parent.comparators]
+            return any(isinstance(s, ast.Call) and getattr(s.func, "id", "") == "type" for s in sides)
+        if isinstance(parent, (ast.arg, ast.AnnAssign)):
+            return child is parent.annotation
+        if isinstance(parent, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            return child is parent.returns
+        if not isinstance(parent, (ast.Tuple, ast.List, ast.Subscript, ast.BinOp, ast.Attribute)):
+            return False
+        child = parent
+    return False
 
 
 def edits_for(context: Context, use: Use) -> list[Edit | None]:
