@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from bisect import bisect_left, insort
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -63,7 +64,7 @@ def process(path: str, data: bytes, options: EngineOptions, index: ProjectIndex)
 
 @lru_cache(maxsize=8)
 def _rules(options: EngineOptions) -> tuple[Rule, ...]:
-    return tuple(rule for rule in all_rules() if options.wants(rule.code))
+    return tuple(rule for rule in all_rules() if options.wants(rule.code) and rule.applies(options.target))
 
 
 @lru_cache(maxsize=8)
@@ -108,24 +109,34 @@ def _check(
 
 def _compatible(findings: list[Finding]) -> tuple[list[Finding], list[Edit]]:
     """All edits that fit together. A fix that overlaps an earlier one is withdrawn, not half applied."""
-    taken: list[Edit] = []
+    taken: list[Edit] = []  # sorted, and none overlaps another
     kept: list[Finding] = []
     for finding in findings:
         if finding.fix is not None:
-            edits = [edit for edit in finding.fix.edits if edit not in taken]
-            if any(_overlap(edit, other) for edit in edits for other in taken):
+            new = [edit for edit in finding.fix.edits if not _is_in(edit, taken)]
+            if any(_collides(edit, taken) for edit in new):
                 finding = replace(finding, fix=None)
             else:
-                taken.extend(edits)
+                for edit in new:
+                    insort(taken, edit)
         kept.append(finding)
     return kept, taken
 
 
+def _is_in(edit: Edit, ordered: list[Edit]) -> bool:
+    at = bisect_left(ordered, edit)
+    return at < len(ordered) and ordered[at] == edit
+
+
+def _collides(edit: Edit, ordered: list[Edit]) -> bool:
+    """Whether ``edit`` overlaps one of ``ordered``: only its neighbours can."""
+    at = bisect_left(ordered, edit)
+    return any(_overlap(edit, other) for other in ordered[max(at - 2, 0) : at + 2])
+
+
 def _overlap(one: Edit, other: Edit) -> bool:
-    if one.start == one.end or other.start == other.end:  # insertions only meet at the very same place
-        return (one.start == other.start and one.end == other.end) or (
-            one.start < other.start < one.end or other.start < one.start < other.end
-        )
+    if one.start == one.end and other.start == other.end:
+        return one.start == other.start  # two insertions at one place: their order would be a guess
     return one.start < other.end and other.start < one.end
 
 
