@@ -26,6 +26,7 @@ def test_one_line_for_each_finding_and_a_summary_on_stderr(cli, repo: Path) -> N
     assert lines(done.stderr) == [
         "4 findings (3 errors, 1 warning) in 2 files; 3 files scanned.",
         "By code: ACM101 2, ACM201 1, ACM301 1.",
+        "Readiness 50 %: of 4 sites 2 convert automatically, 1 want a review, 1 need work.",
         "A conversion fixes 2 of 4: ascend-migrate convert",
     ]
     assert done.returncode == 1
@@ -58,6 +59,14 @@ def test_json_has_the_schema(cli, repo: Path) -> None:
         "by_code": {"ACM101": 2, "ACM201": 1, "ACM301": 1},
         "by_level": {"error": 3, "warning": 1, "info": 0},
         "fixable": 2,
+        "readiness": {
+            "percent": 50,
+            "sites": 4,
+            "automatic": 2,
+            "review": 1,
+            "work": 1,
+            "blocking": {"ACM301": 1},
+        },
     }
     assert list(document) == ["schema", "tool", "target", "files", "findings", "errors", "summary"]
     assert done.stderr == b""
@@ -139,7 +148,7 @@ def test_quiet_leaves_the_findings(cli, repo: Path) -> None:
     ("arguments", "message"),
     [
         (("no/such",), "error: no/such: no such file or directory"),
-        (("repo", "--format", "xml"), "'xml' is not one of 'text', 'json'"),
+        (("repo", "--format", "xml"), "'xml' is not one of 'text', 'json', 'sarif'"),
         (("repo", "--fail-on", "sometimes"), "'sometimes' is not one of 'error', 'warning', 'info', 'never'"),
         (("repo", "--soc", "nonesuch"), "error: unknown chip `nonesuch`"),
         (("repo", "-"), "error: `-` stands alone"),

@@ -14,6 +14,11 @@ if TYPE_CHECKING:
 FORMATS: dict[str, str] = {
     "text": "ascend_migrate.report.text",
     "json": "ascend_migrate.report.json",
+    "sarif": "ascend_migrate.report.sarif",
+    "html": "ascend_migrate.report.html",
+    "markdown": "ascend_migrate.report.markdown",
+    "csv": "ascend_migrate.report.csv",
+    "github": "ascend_migrate.report.github",
 }
 """The name of a format on the command line, and its module."""
 

@@ -25,8 +25,13 @@ def head(result: ProjectResult) -> dict[str, Any]:
 
 
 def summary(result: ProjectResult) -> dict[str, Any]:
-    """The counts of the findings."""
-    return {"by_code": result.by_code, "by_level": result.by_level, "fixable": result.fixable}
+    """The counts of the findings, and what they mean for a first run."""
+    return {
+        "by_code": result.by_code,
+        "by_level": result.by_level,
+        "fixable": result.fixable,
+        "readiness": result.readiness.to_json(),
+    }
 
 
 def document(result: ProjectResult) -> dict[str, Any]:

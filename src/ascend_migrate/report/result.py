@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from ascend_migrate.model import LEVELS, FileError, FileReport, Finding, Target
+from ascend_migrate.report import readiness
+from ascend_migrate.report.readiness import Readiness
 
 
 @dataclass(frozen=True)
@@ -15,7 +17,8 @@ class ProjectResult:
     """The findings and failures of a run, sorted by place.
 
     ``scanned`` counts the files looked at; ``prefix`` put before the path of a finding gives a path that
-    opens from the working directory.
+    opens from the working directory. ``language`` is that of the messages, and of what a report says around them.
+    ``known`` counts the findings left out because a baseline holds them.
     """
 
     target: Target
@@ -23,6 +26,8 @@ class ProjectResult:
     findings: tuple[Finding, ...]
     errors: tuple[FileError, ...]
     prefix: str = ""
+    language: str = "en"
+    known: int = 0
 
     @staticmethod
     def of(
@@ -31,6 +36,7 @@ class ProjectResult:
         *,
         errors: Iterable[FileError] = (),
         prefix: str = "",
+        language: str = "en",
     ) -> ProjectResult:
         """Join the reports of the files with the errors met while looking for files."""
         findings: list[Finding] = []
@@ -42,7 +48,7 @@ class ProjectResult:
             failures += report.errors
         findings.sort(key=lambda finding: finding.sort_key)
         failures.sort(key=lambda error: (error.path, error.line, error.message))
-        return ProjectResult(target, scanned, tuple(findings), tuple(failures), prefix)
+        return ProjectResult(target, scanned, tuple(findings), tuple(failures), prefix, language)
 
     @cached_property
     def with_findings(self) -> int:
@@ -69,6 +75,11 @@ class ProjectResult:
     def fixable(self) -> int:
         """The number of findings that a conversion fixes."""
         return sum(finding.fix is not None for finding in self.findings)
+
+    @cached_property
+    def readiness(self) -> Readiness:
+        """How far the project is from running on the NPU."""
+        return readiness.of(self.findings)
 
     def shown(self, path: str) -> str:
         """A path of the result as it opens from the working directory."""

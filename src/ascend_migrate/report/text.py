@@ -3,8 +3,13 @@ editors."""
 
 from __future__ import annotations
 
-from ascend_migrate.model import Finding
+from collections.abc import Mapping
+
+from ascend_migrate.language import Text, in_language, say
+from ascend_migrate.model import Finding, Level
 from ascend_migrate.report.result import ProjectResult
+
+LEVEL_NAMES: Mapping[Level, Text] = {"error": say("error"), "warning": say("warning"), "info": say("info")}
 
 
 def render(result: ProjectResult) -> str:
@@ -24,26 +29,53 @@ def line(result: ProjectResult, finding: Finding) -> str:
 
 def summary(result: ProjectResult) -> list[str]:
     """The closing lines: how much was looked at, what was found, and what a conversion fixes."""
-    scanned = f"{count(result.scanned, 'file')} scanned"
-    lines = []
+    files = count(result.scanned, "file")
+    said: list[Text] = []
     if result.findings:
         levels = ", ".join(
-            count(number, level) if level != "info" else f"{number} info"
-            for level, number in result.by_level.items()
-            if number
+            in_language(count(number, level), result.language) for level, number in result.by_level.items() if number
         )
-        found = f"{count(len(result.findings), 'finding')} ({levels})"
-        lines.append(f"{found} in {count(result.with_findings, 'file')}; {scanned}.")
-        lines.append("By code: " + ", ".join(f"{code} {number}" for code, number in result.by_code.items()) + ".")
+        said.append(
+            say(
+                "{findings} ({levels}) in {places}; {files} scanned.",
+                findings=count(len(result.findings), "finding"),
+                levels=levels,
+                places=count(result.with_findings, "file"),
+                files=files,
+            )
+        )
+        codes = ", ".join(f"{code} {number}" for code, number in result.by_code.items())
+        said.append(say("By code: {codes}.", codes=codes))
+        said.append(result.readiness.sentence)
         if result.fixable:
-            lines.append(f"A conversion fixes {result.fixable} of {len(result.findings)}: ascend-migrate convert")
+            said.append(
+                say(
+                    "A conversion fixes {fixable} of {findings}: ascend-migrate convert",
+                    fixable=result.fixable,
+                    findings=len(result.findings),
+                )
+            )
     else:
-        lines.append(f"Nothing to migrate; {scanned}.")
+        said.append(say("Nothing to migrate; {files} scanned.", files=files))
+    if result.known:
+        said.append(say("{findings} of the baseline not shown.", findings=count(result.known, "finding")))
     if result.failed:
-        lines.append(f"{count(result.failed, 'file')} could not be processed.")
-    return lines
+        said.append(say("{files} could not be processed.", files=count(result.failed, "file")))
+    return [in_language(text, result.language) for text in said]
 
 
-def count(number: int, noun: str) -> str:
-    """``1 file``, ``2 files``."""
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+def count(number: int, noun: str) -> Text:
+    """``1 file``, ``2 files``: a number with one of the nouns of :data:`_NOUNS`."""
+    one, many = _NOUNS[noun]
+    return say(one if number == 1 else many, number=number)
+
+
+_NOUNS = {
+    "file": ("{number} file", "{number} files"),
+    "finding": ("{number} finding", "{number} findings"),
+    "place": ("{number} place", "{number} places"),
+    "error": ("{number} error", "{number} errors"),
+    "warning": ("{number} warning", "{number} warnings"),
+    "info": ("{number} info", "{number} info"),
+}
+"""Templates for one and for many."""
