@@ -20,6 +20,9 @@ def all_rules() -> tuple[Rule, ...]:
         rules.extend(
             value()
             for value in namespace.values()
-            if isinstance(value, type) and issubclass(value, Rule) and value.__module__.endswith(module.name)
+            if isinstance(value, type)
+            and issubclass(value, Rule)
+            and value.__module__.endswith(module.name)
+            and hasattr(value, "code")  # a class without one is what rules of a module share
         )
     return tuple(sorted(rules, key=lambda rule: rule.code))

@@ -1,0 +1,185 @@
+"""Where a file uses a library of the knowledge base, and how much it depends on it."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING, Literal
+
+from ascend_migrate import knowledge
+
+if TYPE_CHECKING:
+    from ascend_migrate.knowledge import Library
+    from ascend_migrate.rules.base import Context
+
+Dependence = Literal["guarded", "lazy", "needed"]
+"""``guarded``: the code has another way; ``lazy``: inside a function, which may never be called; else ``needed``."""
+
+_ORDER: tuple[Dependence, ...] = ("needed", "lazy", "guarded")
+_IMPORT_FAILURES = frozenset({"ImportError", "ModuleNotFoundError", "Exception", "BaseException"})
+_ASKS = re.compile(
+    r"available|installed|find_spec|^_?(?:has|have|use|with|enable|support)s?_|_(?:enabled|found)$", re.I
+)
+_SHORT = 4
+"""Names this short occur inside too many words to be looked for alone."""
+
+
+@dataclass(frozen=True)
+class LibraryUse:
+    """The place where a file depends most on a library."""
+
+    node: ast.AST
+    library: Library
+    dependence: Dependence
+
+
+@cache
+def library_markers() -> tuple[str, ...]:
+    """What a file must hold to use one of the libraries."""
+    rows = [row for row in knowledge.libraries().values() if row.status != "works"]
+    tops = {name for row in rows for name in row.imports if "." not in name}
+    markers: set[str] = {text for row in rows for text in row.strings}
+    for row in rows:
+        for name in row.imports:
+            parts = name.split(".")
+            if name not in tops and parts[0] in tops:
+                continue
+            if len(parts) > 2:
+                markers.update((f"{parts[0]}.{parts[1]}", f"from {parts[0]} import"))
+            elif len(parts) > 1 or len(name) <= _SHORT:
+                markers.update((f"import {parts[0]}", f"from {parts[0]}"))
+            else:
+                markers.add(name)
+    return tuple(sorted(m for m in markers if not any(o != m and o in m for o in markers)))
+
+
+def library_uses(context: Context) -> list[LibraryUse]:
+    """One use of every library in the file, in source order; cached on the context."""
+    cached: list[LibraryUse] | None = context.memo.get("library_uses")
+    if cached is None:
+        cached = context.memo["library_uses"] = _collect(context)
+    return cached
+
+
+def _collect(context: Context) -> list[LibraryUse]:
+    imported = {name.split(".")[0] for name in _imported_names(context)}
+    own = frozenset(context.path.replace("\\", "/").split("/")[:-1])
+    best: dict[str, LibraryUse] = {}
+    for node, library, name in _candidates(context):
+        if library.status == "works" or name.split(".")[0] in own or not imported.isdisjoint(library.adapters):
+            continue
+        if context.knows_npu(node) or _only_for_types(context, node):
+            continue
+        use = LibraryUse(node, library, _dependence(context, node, library))
+        known = best.get(library.name)
+        if known is None or _ORDER.index(use.dependence) < _ORDER.index(known.dependence):
+            best[library.name] = use
+    for use in list(best.values()):
+        # What is said of a part of a library makes the general remark superfluous.
+        if any(n.startswith(f"{use.library.imports[0]}.") for n in best if use.library.imports):
+            del best[use.library.name]
+    return sorted(best.values(), key=lambda use: context.tree.start(use.node))
+
+
+def _imported_names(context: Context) -> Iterator[str]:
+    for scope in context.tree.scopes.values():
+        for bindings in scope.bindings.values():
+            yield from (binding.qualname for binding in bindings if binding.qualname)
+
+
+def _candidates(context: Context) -> Iterator[tuple[ast.AST, Library, str]]:
+    """Everything that imports or uses a library, with the row and the name in it that fits."""
+    tree = context.tree
+    for plain in tree.nodes(ast.Import):
+        for alias in plain.names:
+            yield from _row(plain, alias.name)
+    for statement in tree.nodes(ast.ImportFrom):
+        if statement.level == 0 and statement.module:
+            for alias in statement.names:
+                dotted = statement.module if alias.name == "*" else f"{statement.module}.{alias.name}"
+                yield from _row(statement, dotted)
+    for reference in context.references:
+        if len(reference.parts) > 1 and len(reference.attributes) and reference.parts[0] in _tops_with_members():
+            scope = tree.scope_of_name.get(reference.root, tree.scope)
+            if scope.find(reference.root.id) is not None:
+                yield from _row(reference.node, reference.qualname)
+    for call in tree.nodes(ast.Call):
+        if context.qualname(call.func) in ("importlib.import_module", "__import__") and call.args:
+            name = call.args[0]
+            if isinstance(name, ast.Constant) and isinstance(name.value, str):
+                yield from _row(call, name.value)
+    strings = _strings()
+    for constant in tree.nodes(ast.Constant):
+        if isinstance(constant.value, str) and constant.value in strings:
+            yield constant, strings[constant.value], constant.value
+
+
+def _row(node: ast.AST, dotted: str) -> Iterator[tuple[ast.AST, Library, str]]:
+    found = knowledge.library_of_import(dotted)
+    if found is not None:
+        yield node, found[0], found[1]
+
+
+@cache
+def _tops_with_members() -> frozenset[str]:
+    return frozenset(
+        name.split(".")[0] for row in knowledge.libraries().values() for name in row.imports if "." in name
+    )
+
+
+@cache
+def _strings() -> dict[str, Library]:
+    return {text: row for row in knowledge.libraries().values() for text in row.strings}
+
+
+def _only_for_types(context: Context, node: ast.AST) -> bool:
+    """Whether a type checker is the only one who reads it."""
+    return any(
+        isinstance(ancestor, ast.If) and (context.qualname(ancestor.test) or "").endswith("TYPE_CHECKING")
+        for ancestor in context.tree.ancestors(node)
+    )
+
+
+def _dependence(context: Context, node: ast.AST, library: Library) -> Dependence:
+    lazy = False
+    child = node
+    for parent in context.tree.ancestors(node):
+        if isinstance(parent, ast.Try) and child in parent.body and _has_another_way(parent):
+            return "guarded"
+        if isinstance(parent, (ast.If, ast.IfExp)) and child is not parent.test and _asks(parent.test, library):
+            return "guarded"
+        if isinstance(parent, ast.With) and any(_suppresses(item.context_expr) for item in parent.items):
+            return "guarded"
+        if isinstance(parent, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)):
+            lazy = True
+        child = parent
+    return "lazy" if lazy else "needed"
+
+
+def _has_another_way(statement: ast.Try) -> bool:
+    """Whether a ``try`` goes on when an import in it fails."""
+    for handler in statement.handlers:
+        caught = handler.type.elts if isinstance(handler.type, ast.Tuple) else [handler.type]
+        names = {getattr(c, "attr", getattr(c, "id", None)) for c in caught}
+        if None in names or not names.isdisjoint(_IMPORT_FAILURES):
+            return not isinstance(handler.body[-1], ast.Raise)
+    return False
+
+
+def _suppresses(expression: ast.expr) -> bool:
+    return isinstance(expression, ast.Call) and "suppress" in ast.dump(expression.func) and bool(expression.args)
+
+
+def _asks(test: ast.expr, library: Library) -> bool:
+    """Whether a condition asks for the library: its name, or a word such as available."""
+    own = {name.split(".")[0].lower() for name in library.imports}
+    for part in ast.walk(test):
+        name = part.id if isinstance(part, ast.Name) else getattr(part, "attr", None)
+        if name is None and isinstance(part, ast.Constant) and isinstance(part.value, str):
+            name = part.value
+        if isinstance(name, str) and (_ASKS.search(name) or any(o in name.lower() for o in own)):
+            return True
+    return False
