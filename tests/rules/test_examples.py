@@ -17,9 +17,14 @@ CASES = [
 ]
 
 
+def _convert(convert, example: Example):
+    given = {"torch_npu": example.torch_npu} if example.torch_npu else {}
+    return convert(example.before, soc=example.soc, **given)
+
+
 @pytest.mark.parametrize(("rule", "example"), CASES)
 def test_example(convert, rule: Rule, example: Example) -> None:
-    result = convert(example.before)
+    result = _convert(convert, example)
     assert result.errors == ()
     assert result.text == example.expected
     if example.codes is not None:
@@ -29,7 +34,7 @@ def test_example(convert, rule: Rule, example: Example) -> None:
 @pytest.mark.parametrize(("rule", "example"), CASES)
 def test_no_version_gets_a_name_it_lacks(convert, rule: Rule, example: Example) -> None:
     for version in knowledge.versions():
-        convert(example.before, torch_npu=version)  # the fixture asserts that every new name exists
+        convert(example.before, torch_npu=version, soc=example.soc)  # the fixture asserts that every new name exists
 
 
 @pytest.mark.parametrize("rule", all_rules(), ids=lambda rule: rule.code)
@@ -54,4 +59,4 @@ def test_every_unchanged_example_of_one_rule_is_left_alone_by_all(convert) -> No
     for rule in all_rules():
         for example in rule.examples:
             if example.after is None:
-                assert convert(example.before).text == example.before
+                assert _convert(convert, example).text == example.before

@@ -19,6 +19,7 @@ from ascend_migrate.syntax.literals import names_backend, names_device
 _DEF = re.compile(rb"^([ \t]*)(?:async[ \t]+)?(def|class)[ \t]+(\w+)[ \t]*(?:\(([^)]*)\))?", re.MULTILINE)
 _PARAMETER = re.compile(rb"^\s*(\w+)")
 _TENSOR_WORDS = re.compile(rb"\.cuda\(|\.to\(|nn\.Module|torch|Tensor|device")
+_TRAINS = re.compile(rb"\.backward\(|\btraining_step\b|\bTrainer\(")
 _CUDA_CODE = re.compile(rb"torch\.cuda|\.cuda\(|[\"']cuda|nccl|torch[ \t]+import[ \t]+cuda")
 
 
@@ -28,6 +29,7 @@ class FileFacts:
 
     path: str
     uses_cuda: bool = False
+    trains: bool = False
     device_parameters: dict[str, tuple[int, ...]] = field(default_factory=dict)
     cuda_classes: dict[str, bool] = field(default_factory=dict)
 
@@ -43,6 +45,7 @@ class ProjectIndex:
         facts = self.facts
         content = [
             facts.uses_cuda,
+            facts.trains,
             sorted((k, list(v)) for k, v in facts.device_parameters.items()),
             sorted(facts.cuda_classes.items()),
         ]
@@ -52,7 +55,8 @@ class ProjectIndex:
 def gather(path: str, data: bytes) -> FileFacts | None:
     """The facts of one Python file, or None when it contributes nothing. Never raises."""
     uses_cuda = _CUDA_CODE.search(data) is not None
-    if not uses_cuda and b"device" not in data and b"backend" not in data and b"def cuda" not in data:
+    trains = _TRAINS.search(data) is not None
+    if not uses_cuda and not trains and b"device" not in data and b"backend" not in data and b"def cuda" not in data:
         return None
     parameters: dict[str, tuple[int, ...]] = {}
     classes: dict[str, bool] = {}
@@ -72,9 +76,9 @@ def gather(path: str, data: bytes) -> FileFacts | None:
             if positions:
                 called = owner[1] if owner is not None and name == b"__init__" else name
                 parameters[_text(called)] = positions
-    if not (uses_cuda or parameters or classes):
+    if not (uses_cuda or trains or parameters or classes):
         return None
-    return FileFacts(path, uses_cuda, parameters, classes)
+    return FileFacts(path, uses_cuda, trains, parameters, classes)
 
 
 def _text(name: bytes) -> str:
@@ -108,11 +112,12 @@ def build(facts: Iterable[FileFacts]) -> ProjectIndex:
 
     Functions of one name that disagree about their parameters decide nothing.
     """
-    uses_cuda = False
+    uses_cuda = trains = False
     parameters: dict[str, tuple[int, ...] | None] = {}
     classes: dict[str, bool] = {}
     for entry in facts:
         uses_cuda = uses_cuda or entry.uses_cuda
+        trains = trains or entry.trains
         for name, positions in entry.device_parameters.items():
             known = parameters.setdefault(name, positions)
             if known != positions:
@@ -120,4 +125,4 @@ def build(facts: Iterable[FileFacts]) -> ProjectIndex:
         for name, moves in entry.cuda_classes.items():
             classes[name] = classes.get(name, False) or moves
     agreed = {name: positions for name, positions in parameters.items() if positions is not None}
-    return ProjectIndex(ProjectFacts(agreed, classes, uses_cuda))
+    return ProjectIndex(ProjectFacts(agreed, classes, uses_cuda, trains))

@@ -30,12 +30,15 @@ if TYPE_CHECKING:
 class Example:
     """Complete source before and after conversion with every rule on. Without ``after`` it stays as it is.
 
-    ``codes`` are the codes that must be found in ``before``, where they are part of what is shown.
+    ``codes`` are the codes that must be found in ``before``, where they are part of what is shown. ``soc`` and
+    ``torch_npu`` are the target, where it is not the default one.
     """
 
     before: str
     after: str | None = None
     codes: tuple[str, ...] | None = None
+    soc: str | None = None
+    torch_npu: str | None = None
 
     @property
     def expected(self) -> str:
@@ -48,12 +51,13 @@ class ProjectFacts:
 
     ``device_parameters``: function or class name -> positions of parameters named as a device or backend.
     ``cuda_classes``: names of classes that define ``cuda`` themselves; True when that method moves tensors.
-    ``uses_cuda``: some file of the project has CUDA code.
+    ``uses_cuda``: some file of the project has CUDA code. ``trains``: some file runs a backward pass.
     """
 
     device_parameters: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     cuda_classes: Mapping[str, bool] = field(default_factory=dict)
     uses_cuda: bool = False
+    trains: bool = False
 
 
 class Rule:
@@ -75,6 +79,11 @@ class Rule:
     def check(self, context: Context) -> Iterator[Finding]:
         """Yield what there is to say about one file."""
         raise NotImplementedError
+
+    def applies(self, target: Target) -> bool:
+        """Whether the rule can have anything to say for this target. A rule for some chips costs the others
+        nothing."""
+        return True
 
     @cached_property
     def all_markers(self) -> tuple[str, ...]:
