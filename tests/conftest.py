@@ -13,6 +13,7 @@ from ascend_migrate.engine.index import ProjectIndex, build, gather
 from ascend_migrate.engine.pipeline import EngineOptions, process
 from ascend_migrate.model import Edit, FileError, Finding
 from ascend_migrate.syntax.text import SourceText, apply_edits
+from ascend_migrate.syntax.tree import parse
 
 
 @dataclass(frozen=True)
@@ -78,7 +79,7 @@ def check_conversion(data: bytes, output: bytes, findings: tuple[Finding, ...], 
         return
     source = SourceText.decode(data)
     assert source.encode(apply_edits(source.text, edits)) == output
-    before, after = ast.parse(source.text), ast.parse(SourceText.decode(output).text)
+    before, after = parse(source).module, parse(SourceText.decode(output)).module
     surface = knowledge.surface(torch_npu)
     for name in _npu_names(after) - _npu_names(before):
         assert surface.has(name), f"{name} is emitted and does not exist in torch_npu {torch_npu}"

@@ -120,14 +120,6 @@ def test_bytes_outside_the_edits_stay(convert, before: bytes, after: bytes) -> N
     assert result.data == after
 
 
-@pytest.mark.skipif(sys.version_info < (3, 10), reason="match needs Python 3.10")
-def test_match(convert) -> None:
-    result = convert("match device.type:\n    case 'cuda':\n        x.cuda()\n    case 'cpu' | 'mps':\n        pass\n")
-    assert result.text == (
-        "match device.type:\n    case 'npu':\n        x.npu()\n    case 'cpu' | 'mps':\n        pass\n"
-    )
-
-
 @pytest.mark.skipif(sys.version_info < (3, 12), reason="such f-strings need Python 3.12")
 def test_nested_quotes_in_fstrings(convert) -> None:
     assert convert('x = f"{y.to("cuda")}"\n').text == 'x = f"{y.to("npu")}"\n'
@@ -152,13 +144,6 @@ def test_what_cannot_be_read_is_reported_and_left(convert, data: bytes, line: in
     assert [error.line for error in result.errors] == [line]
     assert words in result.errors[0].message
     assert result.findings == ()
-
-
-@pytest.mark.skipif(sys.version_info >= (3, 12), reason="this interpreter reads it")
-def test_a_file_newer_than_this_python_says_so(convert) -> None:
-    result = convert("def f[T](x: T) -> T:\n    return x.cuda()\n")
-    assert len(result.errors) == 1
-    assert "newer Python" in result.errors[0].message
 
 
 def test_a_large_file_is_converted(convert) -> None:

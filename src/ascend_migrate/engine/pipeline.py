@@ -13,11 +13,9 @@ from ascend_migrate.engine.index import ProjectIndex
 from ascend_migrate.model import Edit, FileError, FileReport, Finding, Target
 from ascend_migrate.rules import all_rules
 from ascend_migrate.rules.base import Context, ProjectFacts, Rule
+from ascend_migrate.syntax.newer import is_readable
 from ascend_migrate.syntax.text import DecodeError, SourceText, apply_edits
 from ascend_migrate.syntax.tree import ParseError, parse
-
-_SAFE_DEPTH = 60
-_SAFE_LINE = 5000
 
 
 @dataclass(frozen=True)
@@ -161,26 +159,6 @@ def _verify(
 def _parse_message(source: SourceText, error: ParseError) -> str:
     """Why a file could not be read, in words that say what to do."""
     version = ".".join(str(part) for part in sys.version_info[:2])
-    if _is_newer_python(source.text):
+    if is_readable(source.text):
         return f"newer than this Python {version} can read ({error}); run ascend-migrate with a newer Python"
     return f"not valid Python {version}: {error}"
-
-
-def _is_newer_python(text: str) -> bool:
-    """Whether text that this interpreter cannot parse is valid in a newer one, as far as libcst knows."""
-    depth = deepest = 0
-    for character in text:
-        if character in "([{":
-            depth += 1
-            deepest = max(deepest, depth)
-        elif character in ")]}":
-            depth -= 1
-    if deepest > _SAFE_DEPTH or len(max(text.splitlines(), key=len, default="")) > _SAFE_LINE:
-        return False  # libcst's parser recurses in native code: too deep an input ends the process
-    import libcst
-
-    try:
-        libcst.parse_module(text)
-    except (libcst.ParserSyntaxError, RecursionError, ValueError):
-        return False
-    return True

@@ -133,7 +133,7 @@ class Devices:
             return self._in_default(parent, node, kind)
         if isinstance(parent, (ast.For, ast.AsyncFor, ast.comprehension)) and node is parent.iter:
             return self._in_loop(parent.target, kind)
-        if type(parent).__name__ == "MatchValue":
+        if type(parent).__name__ == "MatchValue" or isinstance(parent, ast.withitem):
             return self._in_pattern(parent)
         if isinstance(parent, (ast.If, ast.While, ast.Assert, ast.Expr)):
             return Verdict("no", "its value is not used as a device")
@@ -162,6 +162,8 @@ class Devices:
             return self._reaches(parent, kind)
         if isinstance(parent.op, ast.Add) and isinstance(node, (ast.List, ast.Tuple)):
             return self._reaches(parent, kind)
+        if isinstance(parent.op, ast.BitOr):
+            return self._in_pattern(node)
         return Verdict("unknown", "it is only a part of a longer string")
 
     def _in_namedexpr(self, node: ast.expr, parent: ast.NamedExpr, kind: LiteralKind) -> Verdict:
@@ -272,8 +274,9 @@ class Devices:
         return Verdict("unknown", "compared with something that may be anything", neighbours[0])
 
     def _in_pattern(self, pattern: ast.AST) -> Verdict:
-        match = next(a for a in self.tree.ancestors(pattern) if type(a).__name__ == "Match")
-        subject: ast.expr = match.subject  # type: ignore[attr-defined]
+        subject = self.tree.match_subject(pattern)
+        if subject is None:
+            return Verdict("unknown", "nothing around it says device or backend")
         if self.values.is_device(subject) == "yes":
             return Verdict("yes", "matched against a device", subject)
         return Verdict("unknown", "matched against something that may be anything", subject)

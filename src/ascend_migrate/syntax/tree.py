@@ -93,22 +93,42 @@ def parse(source: SourceText, markers: tuple[str, ...] = ()) -> Tree:
 
     Raises :class:`ParseError`.
     """
+    cases: frozenset[int] = frozenset()
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            module = ast.parse(source.text)
+        module = _parse(source.text)
     except SyntaxError as error:
-        raise ParseError(error.msg or "invalid syntax", error.lineno or 1) from None
+        from ascend_migrate.syntax.newer import mask
+
+        masked = mask(source)
+        try:
+            if masked is None:
+                raise error
+            module, cases = _parse(masked.text), masked.cases
+        except SyntaxError:
+            raise ParseError(error.msg or "invalid syntax", error.lineno or 1) from None
     except (ValueError, RecursionError, MemoryError, OverflowError) as error:
         raise ParseError(f"cannot be parsed: {error or type(error).__name__}", 1) from None
-    return Tree(source, module, None if FSTRINGS_ARE_EXACT else Corrector(markers))
+    return Tree(source, module, None if FSTRINGS_ARE_EXACT else Corrector(markers), cases)
+
+
+def _parse(text: str) -> ast.Module:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return ast.parse(text)
 
 
 class Tree:
     """A parsed file: nodes by type in source order, the parent of every node, scopes and bindings."""
 
-    def __init__(self, source: SourceText, module: ast.Module, fstrings: Corrector | None = None) -> None:
+    def __init__(
+        self,
+        source: SourceText,
+        module: ast.Module,
+        fstrings: Corrector | None = None,
+        masked_cases: frozenset[int] = frozenset(),
+    ) -> None:
         self.source = source
+        self._masked_cases = masked_cases
         self.module = module
         self._fstrings = fstrings
         self.parents: dict[ast.AST, ast.AST] = {}
@@ -137,6 +157,20 @@ class Tree:
         while not isinstance(node, ast.stmt):
             node = self.parents[node]
         return node
+
+    def match_subject(self, node: ast.AST) -> ast.expr | None:
+        """The subject of the ``match`` statement whose pattern ``node`` is, or is part of."""
+        for ancestor in self.ancestors(node):
+            if type(ancestor).__name__ == "Match":
+                subject: ast.expr = ancestor.subject  # type: ignore[attr-defined]
+                return subject
+            if isinstance(ancestor, ast.With):  # a case in the mask of a newer Python's file
+                outer = self.parents[ancestor]
+                masked = self.start(ancestor) in self._masked_cases and isinstance(outer, ast.While)
+                return outer.test if masked and isinstance(outer, ast.While) else None
+            if isinstance(ancestor, ast.stmt):
+                return None
+        return None
 
     def enclosing(self, node: ast.AST, *kinds: type[ast.AST]) -> ast.AST | None:
         return next((a for a in self.ancestors(node) if isinstance(a, kinds)), None)
