@@ -27,7 +27,7 @@ from ascend_migrate.sources.discovery import (
     link_leaves,
     walk,
 )
-from ascend_migrate.sources.kinds import PYTHON_SUFFIXES, is_python
+from ascend_migrate.sources.kinds import PYTHON_SUFFIXES, is_source
 
 
 class OutputError(ValueError):
@@ -129,7 +129,7 @@ def take_inventory(roots: Sequence[Root], base: Path, *, excluded: Callable[[Pat
         name = "" if root.target == base else root.target.name
         if root.is_file:
             status = root.source.stat()
-            python = is_python(root.source) or not root.source.suffix
+            python = is_source(root.source, root.source.name) or not root.source.suffix
             found = SourceFile(name, root.source, status.st_size, status.st_mtime_ns)
             (inventory.python if python else inventory.copies).append(found)
         else:
@@ -152,7 +152,7 @@ def _add_directory(inventory: Inventory, source: Path, prefix: str, excluded: Ca
             inventory.directories.append((name, entry.path))
         elif entry.kind == "file":
             found = SourceFile(name, entry.path, entry.size, entry.mtime_ns)
-            python = is_python(entry.path) and not (excluded is not None and excluded(entry.path))
+            python = is_source(entry.path, entry.name) and not (excluded is not None and excluded(entry.path))
             (inventory.python if python else inventory.copies).append(found)
         elif entry.kind == "link":
             text = os.readlink(entry.path)  # noqa: PTH115 - the text itself is wanted

@@ -13,13 +13,16 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from ascend_migrate.rules.base import ProjectFacts
+from ascend_migrate.rules.base import CudaSource, ProjectFacts
 from ascend_migrate.syntax.literals import names_backend, names_device
 
 _DEF = re.compile(rb"^([ \t]*)(?:async[ \t]+)?(def|class)[ \t]+(\w+)[ \t]*(?:\(([^)]*)\))?", re.MULTILINE)
 _PARAMETER = re.compile(rb"^\s*(\w+)")
 _TENSOR_WORDS = re.compile(rb"\.cuda\(|\.to\(|nn\.Module|torch|Tensor|device")
 _TRAINS = re.compile(rb"\.backward\(|\btraining_step\b|\bTrainer\(")
+_CUDA_SOURCE = re.compile(rb"[\"']([^\"'\n]*\.cuh?)[\"']")
+_EXTENSION = re.compile(rb"(?:Extension|_ext|\bload|\bload_inline)\(\s*(?:name\s*=\s*)?[\"']([\w.]+)[\"']")
+_EXTENSION_IMPORT = re.compile(rb"import[ \t]+(\w*(?:_C|_ext|_cuda|_cpp|_kernels?|_ops))\b")
 _CUDA_CODE = re.compile(rb"torch\.cuda|\.cuda\(|[\"']cuda|nccl|torch[ \t]+import[ \t]+cuda")
 
 
@@ -32,6 +35,12 @@ class FileFacts:
     trains: bool = False
     device_parameters: dict[str, tuple[int, ...]] = field(default_factory=dict)
     cuda_classes: dict[str, bool] = field(default_factory=dict)
+    cuda_sources: tuple[str, ...] = ()
+    """CUDA source files that it names, as they are written."""
+    extensions: tuple[str, ...] = ()
+    """Extension modules that it builds, where it names CUDA sources."""
+    extension_imports: tuple[str, ...] = ()
+    """Modules it imports that are called like extension modules."""
 
 
 @dataclass(frozen=True)
@@ -48,6 +57,7 @@ class ProjectIndex:
             facts.trains,
             sorted((k, list(v)) for k, v in facts.device_parameters.items()),
             sorted(facts.cuda_classes.items()),
+            sorted((k, v.builders, v.callers) for k, v in facts.cuda_sources.items()),
         ]
         return hashlib.sha256(json.dumps(content).encode()).hexdigest()[:16]
 
@@ -56,7 +66,9 @@ def gather(path: str, data: bytes) -> FileFacts | None:
     """The facts of one Python file, or None when it contributes nothing. Never raises."""
     uses_cuda = _CUDA_CODE.search(data) is not None
     trains = _TRAINS.search(data) is not None
-    if not uses_cuda and not trains and b"device" not in data and b"backend" not in data and b"def cuda" not in data:
+    sources, extensions, imports = _native(data)
+    native = bool(sources or imports)
+    if not (uses_cuda or trains or native or b"device" in data or b"backend" in data or b"def cuda" in data):
         return None
     parameters: dict[str, tuple[int, ...]] = {}
     classes: dict[str, bool] = {}
@@ -76,9 +88,27 @@ def gather(path: str, data: bytes) -> FileFacts | None:
             if positions:
                 called = owner[1] if owner is not None and name == b"__init__" else name
                 parameters[_text(called)] = positions
-    if not (uses_cuda or trains or parameters or classes):
+    if not (uses_cuda or trains or parameters or classes or native):
         return None
-    return FileFacts(path, uses_cuda, trains, parameters, classes)
+    return FileFacts(path, uses_cuda, trains, parameters, classes, sources, extensions, imports)
+
+
+def _native(data: bytes) -> tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]:
+    """The CUDA sources a file names, the extension modules it builds then, and those it may import."""
+    sources: tuple[str, ...] = ()
+    extensions: tuple[str, ...] = ()
+    imports: tuple[str, ...] = ()
+    if b".cu" in data:
+        sources = _unique(_CUDA_SOURCE, data)
+    if sources:
+        extensions = _unique(_EXTENSION, data)
+    if b"import" in data:
+        imports = _unique(_EXTENSION_IMPORT, data)
+    return sources, extensions, imports
+
+
+def _unique(pattern: re.Pattern[bytes], data: bytes) -> tuple[str, ...]:
+    return tuple(sorted({_text(found) for found in pattern.findall(data)}))
 
 
 def _text(name: bytes) -> str:
@@ -115,7 +145,8 @@ def build(facts: Iterable[FileFacts]) -> ProjectIndex:
     uses_cuda = trains = False
     parameters: dict[str, tuple[int, ...] | None] = {}
     classes: dict[str, bool] = {}
-    for entry in facts:
+    entries = list(facts)
+    for entry in entries:
         uses_cuda = uses_cuda or entry.uses_cuda
         trains = trains or entry.trains
         for name, positions in entry.device_parameters.items():
@@ -124,5 +155,23 @@ def build(facts: Iterable[FileFacts]) -> ProjectIndex:
                 parameters[name] = None
         for name, moves in entry.cuda_classes.items():
             classes[name] = classes.get(name, False) or moves
+    entries = sorted(entries, key=lambda entry: entry.path)
     agreed = {name: positions for name, positions in parameters.items() if positions is not None}
-    return ProjectIndex(ProjectFacts(agreed, classes, uses_cuda, trains))
+    return ProjectIndex(ProjectFacts(agreed, classes, uses_cuda, trains, _cuda_sources(entries)))
+
+
+def _cuda_sources(entries: Iterable[FileFacts]) -> dict[str, CudaSource]:
+    """For every CUDA source that some file names, by its last part: who builds it, and who imports what is built."""
+    builders: dict[str, list[FileFacts]] = {}
+    importers: dict[str, list[str]] = {}
+    for entry in entries:
+        for name in {source.replace("\\", "/").rpartition("/")[2] for source in entry.cuda_sources}:
+            builders.setdefault(name, []).append(entry)
+        for module in entry.extension_imports:
+            importers.setdefault(module, []).append(entry.path)
+    found = {}
+    for name, files in builders.items():
+        modules = {extension.rpartition(".")[2] for file in files for extension in file.extensions}
+        callers = sorted({path for module in modules for path in importers.get(module, ())})
+        found[name] = CudaSource(tuple(file.path for file in files), tuple(callers))
+    return found

@@ -54,12 +54,12 @@ class Engine:
     @staticmethod
     def default() -> Engine:
         """The real ones. Imported here, because a run answered from the cache needs none of them."""
-        from ascend_migrate.engine import index, pipeline
+        from ascend_migrate.engine import dispatch, index
 
         def warm_up(options: EngineOptions) -> None:
-            pipeline.process("warm_up.py", b"import torch\ntorch.zeros(1).cuda()\n", options, index.build(()))
+            dispatch.process("warm_up.py", b"import torch\ntorch.zeros(1).cuda()\n", options, index.build(()))
 
-        return Engine(pipeline.process, index.gather, index.build, warm_up)
+        return Engine(dispatch.process, dispatch.gather, index.build, warm_up)
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,7 @@ from ascend_migrate import knowledge
 if TYPE_CHECKING:
     from ascend_migrate.knowledge import Library
     from ascend_migrate.rules.base import Context
+    from ascend_migrate.syntax.names import Reference
 
 Dependence = Literal["guarded", "lazy", "needed"]
 """``guarded``: the code has another way; ``lazy``: inside a function, which may never be called; else ``needed``."""
@@ -34,6 +35,8 @@ class LibraryUse:
     node: ast.AST
     library: Library
     dependence: Dependence
+    is_string: bool = False
+    """The library is only asked for by a string, and goes on without what it asks for."""
 
 
 @cache
@@ -73,7 +76,7 @@ def _collect(context: Context) -> list[LibraryUse]:
             continue
         if context.knows_npu(node) or _only_for_types(context, node):
             continue
-        use = LibraryUse(node, library, _dependence(context, node, library))
+        use = LibraryUse(node, library, _dependence(context, node, library), isinstance(node, ast.Constant))
         known = best.get(library.name)
         if known is None or _ORDER.index(use.dependence) < _ORDER.index(known.dependence):
             best[library.name] = use
@@ -102,10 +105,8 @@ def _candidates(context: Context) -> Iterator[tuple[ast.AST, Library, str]]:
                 dotted = statement.module if alias.name == "*" else f"{statement.module}.{alias.name}"
                 yield from _row(statement, dotted)
     for reference in context.references:
-        if len(reference.parts) > 1 and len(reference.attributes) and reference.parts[0] in _tops_with_members():
-            scope = tree.scope_of_name.get(reference.root, tree.scope)
-            if scope.find(reference.root.id) is not None:
-                yield from _row(reference.node, reference.qualname)
+        if reference.attributes and reference.parts[0] in _tops_with_members():
+            yield from _member(context, reference)
     for call in tree.nodes(ast.Call):
         if context.qualname(call.func) in ("importlib.import_module", "__import__") and call.args:
             name = call.args[0]
@@ -115,6 +116,32 @@ def _candidates(context: Context) -> Iterator[tuple[ast.AST, Library, str]]:
     for constant in tree.nodes(ast.Constant):
         if isinstance(constant.value, str) and constant.value in strings:
             yield constant, strings[constant.value], constant.value
+
+
+def _member(context: Context, reference: Reference) -> Iterator[tuple[ast.AST, Library, str]]:
+    """A use of a member of a module whose import is no finding by itself."""
+    home = context.tree.scope_of_name.get(reference.root, context.tree.scope).find(reference.root.id)
+    imports = [b for b in home.bindings[reference.root.id] if b.qualname] if home is not None else []
+    if not imports or any(knowledge.library_of_import(b.qualname or "") for b in imports):
+        return
+    if _is_annotation(context, reference.node):
+        return
+    for node, library, name in _row(reference.node, reference.qualname):
+        guarded = all(_dependence(context, b.node, library) == "guarded" for b in imports)
+        yield imports[0].node if guarded else node, library, name
+
+
+def _is_annotation(context: Context, node: ast.AST) -> bool:
+    child = node
+    for parent in context.tree.ancestors(node):
+        if isinstance(parent, (ast.arg, ast.AnnAssign)):
+            return child is parent.annotation
+        if isinstance(parent, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            return child is parent.returns
+        if isinstance(parent, ast.stmt):
+            return False
+        child = parent
+    return False
 
 
 def _row(node: ast.AST, dotted: str) -> Iterator[tuple[ast.AST, Library, str]]:
@@ -146,6 +173,8 @@ def _only_for_types(context: Context, node: ast.AST) -> bool:
 def _dependence(context: Context, node: ast.AST, library: Library) -> Dependence:
     lazy = False
     child = node
+    if isinstance(node, ast.Constant) and isinstance(context.tree.parents[node], ast.Compare):
+        return "guarded"
     for parent in context.tree.ancestors(node):
         if isinstance(parent, ast.Try) and child in parent.body and _has_another_way(parent):
             return "guarded"

@@ -46,18 +46,28 @@ class Example:
 
 
 @dataclass(frozen=True)
+class CudaSource:
+    """The files that name a CUDA source (to build it), and those that import the module built from it."""
+
+    builders: tuple[str, ...] = ()
+    callers: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
 class ProjectFacts:
     """What rules may know of the rest of the project.
 
     ``device_parameters``: function or class name -> positions of parameters named as a device or backend.
     ``cuda_classes``: names of classes that define ``cuda`` themselves; True when that method moves tensors.
     ``uses_cuda``: some file of the project has CUDA code. ``trains``: some file runs a backward pass.
+    ``cuda_sources``: last part of the path of a CUDA source, or a pattern such as ``*.cu`` -> who builds and uses it.
     """
 
     device_parameters: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     cuda_classes: Mapping[str, bool] = field(default_factory=dict)
     uses_cuda: bool = False
     trains: bool = False
+    cuda_sources: Mapping[str, CudaSource] = field(default_factory=dict)
 
 
 class Rule:
@@ -111,8 +121,11 @@ class Context:
         project: ProjectFacts,
         mapping: Callable[[str], ApiMapping | None],
         language: str = "en",
+        roots: frozenset[str] = frozenset({"torch"}),
     ) -> None:
         self.language = language
+        self.roots = roots
+        """The top-level packages whose names ``mapping`` may speak of."""
         self.path = path
         self.tree = tree
         self.source = tree.source

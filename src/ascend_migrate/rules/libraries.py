@@ -62,6 +62,8 @@ class _LibraryRule(Rule):
         if use.dependence == "guarded":
             level = "info"
             message = say("{message} The code can do without it.", message=library.message)
+        elif use.is_string:
+            level = "warning"
         elif use.dependence == "lazy" and level == "error":
             level = "warning"
             message = say("{message} The function that needs it fails.", message=library.message)

@@ -12,6 +12,7 @@ from functools import cached_property
 
 from ascend_migrate.language import say
 from ascend_migrate.model import Finding
+from ascend_migrate.rules._native import guard_of_cuda_build
 from ascend_migrate.rules._translate import edits_for, name_markers, uses
 from ascend_migrate.rules.base import Context, Example, Rule
 from ascend_migrate.rules.default_tensor_type import sets_default_type
@@ -47,15 +48,19 @@ class TorchCuda(Rule):
     def check(self, context: Context) -> Iterator[Finding]:
         for use in uses(context):
             new = use.translation.npu
-            if new is None or context.knows_npu(use.reference.node) or sets_default_type(context, use.reference.node):
+            node = use.reference.node
+            if new is None or context.knows_npu(node) or sets_default_type(context, node):
                 continue
+            if guard_of_cuda_build(context, node):
+                continue  # reported for what it is
             old, said = use.reference.qualname, use.translation
-            review = said.safety == "review"
+            row_speaks = said.safety == "review" or said.own
             yield context.finding(
                 self,
                 use.reference.node,
-                said.message if review else say("{old} is {new} on the NPU", old=old, new=new),
-                said.help if review else "",
+                said.message if row_speaks else say("{old} is {new} on the NPU", old=old, new=new),
+                said.help if row_speaks else "",
                 edits=edits_for(context, use),
                 safety=said.safety,
+                uses_npu=said.uses_npu,
             )

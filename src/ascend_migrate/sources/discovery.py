@@ -2,9 +2,9 @@
 
 Two questions with two answers:
 
-* **What is to be analyzed?** (:func:`find`) The Python files that are the project's own. What ``.gitignore``
-  names is not, nor are virtual environments, caches and version control. A file named on the command line is
-  always taken, whatever the rules say.
+* **What is to be analyzed?** (:func:`find`) The files that are the project's own and that something reads. What
+  ``.gitignore`` names is not, nor are virtual environments, caches and version control. A file named on the
+  command line is always taken, whatever the rules say.
 * **What does a complete copy hold?** (:func:`walk` without rules) Everything but version control, caches and
   virtual environments: a git-ignored data set or a generated Python module is needed to *run* the copy.
 
@@ -29,7 +29,7 @@ from typing import Literal
 
 from ascend_migrate.model import FileError
 from ascend_migrate.sources.ignores import GitIgnore, gitignore_above
-from ascend_migrate.sources.kinds import PYTHON_SUFFIXES, is_python
+from ascend_migrate.sources.kinds import PYTHON_SUFFIXES, is_source
 
 MARKER = ".ascend-migrate-unfinished"
 """The directory that marks an unfinished conversion; see :mod:`ascend_migrate.convert.output`."""
@@ -75,7 +75,7 @@ class SourcesError(ValueError):
 
 @dataclass(frozen=True)
 class SourceFile:
-    """A Python file. ``name`` stands for it in reports and to the engine, ``path`` opens it."""
+    """A file that the engine reads. ``name`` stands for it in reports and to the engine, ``path`` opens it."""
 
     name: str
     path: Path
@@ -96,7 +96,7 @@ class Entry:
 
 @dataclass(frozen=True)
 class Tree:
-    """The Python files that some command-line arguments mean.
+    """The files that some command-line arguments mean.
 
     ``prefix`` put before the name of a file gives a path that opens from the working directory. ``notes`` are
     things a user should know that are not failures.
@@ -184,7 +184,7 @@ def link_leaves(root: Path, entry: Entry) -> bool:
 def find(
     arguments: Sequence[str], *, excluded: Callable[[Path], bool] | None = None, force_exclude: bool = False
 ) -> Tree:
-    """The Python files that command-line arguments mean, sorted by name.
+    """The files that command-line arguments mean and the engine reads, sorted by name.
 
     With a single directory the names are relative to it. Otherwise they are the arguments as typed, so that
     they are distinct and open from the working directory. ``excluded`` tells which of the files found in
@@ -218,7 +218,7 @@ def find(
         if stat.S_ISREG(status.st_mode):
             if force_exclude and excluded is not None and excluded(path):
                 continue
-            if is_python(path) or not path.suffix:
+            if is_source(path, _typed(argument)) or not path.suffix:
                 add(_typed(argument), path, status.st_size, status.st_mtime_ns)
             else:
                 known = ", ".join(sorted(PYTHON_SUFFIXES))
@@ -236,7 +236,7 @@ def find(
                         notes.append(f"{_join(_typed(argument), entry.name)}: link out of the tree, not followed")
                 elif (
                     entry.kind == "file"
-                    and is_python(entry.path)
+                    and is_source(entry.path, entry.name)
                     and not (excluded is not None and excluded(entry.path))
                 ):
                     add(_join(shown, entry.name), entry.path, entry.size, entry.mtime_ns)

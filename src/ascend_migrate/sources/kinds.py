@@ -13,6 +13,14 @@ _SHEBANG_LIMIT = 256
 """Bytes read of a file without suffix; Linux itself reads no more of a ``#!`` line."""
 
 
+def is_source(path: Path, name: str) -> bool:
+    """Whether something of the tool reads the file: Python, or one of the formats. ``name`` is its path from the root
+    of the project, with ``/``."""
+    from ascend_migrate.formats import format_of
+
+    return is_python(path) or format_of(name) is not None
+
+
 def is_python(path: Path) -> bool:
     """Whether ``path`` is Python source: by suffix, or, for a file without one, by a ``#!... python`` line.
 
