@@ -272,7 +272,7 @@ class _Row:
                 self.fail(f"{field}_zh", "must have as many points as the English list")
         do = lists["do"]
         if not do[0]:
-            do = next((family.do for family in families if self.key.startswith(family.prefix)), do)
+            do = next((family.do for family in families if family.do[0] and self.key.startswith(family.prefix)), do)
         names = tuple(str(self.data[field]) for field in ("name",) if field in self.data) + self.strings("also")
         return Entry(
             code=self.key,
