@@ -76,7 +76,7 @@ def _wanted(data: bytes, options: EngineOptions, facts: ProjectFacts) -> list[Ru
 
     def holds(marker: bytes) -> bool:
         if marker not in present:
-            present[marker] = marker in data
+            present[marker] = all(part in data for part in marker.split(b"&"))
         return present[marker]
 
     wanted = [

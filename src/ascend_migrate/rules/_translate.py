@@ -50,11 +50,16 @@ def translate(context: Context, qualname: str) -> Translation | None:
 
 @cache
 def name_markers() -> tuple[str, ...]:
-    """What a file must hold to have any name with a translation: ``cuda``, or the last part of a row's name."""
+    """What a file must hold to have any name with a translation: ``cuda``, or all parts of a row's name.
+
+    However a name is imported, all its parts are written somewhere; one alone (``version``, ``gather``) is in
+    too many files.
+    """
     from ascend_migrate import knowledge
 
-    last = {row.name.rpartition(".")[2] for row in knowledge.api_mappings() if "cuda" not in row.name}
-    return ("cuda", "ProfilerActivity.CUDA", *sorted(last))
+    rows = {frozenset(row.name.split(".")[1:]) for row in knowledge.api_mappings() if "cuda" not in row.name}
+    least = [row for row in rows if not any(other < row for other in rows)]
+    return ("cuda", "ProfilerActivity.CUDA", *sorted("&".join(sorted(row)) for row in least))
 
 
 def _row(context: Context, parts: list[str]) -> tuple[ApiMapping | None, int]:

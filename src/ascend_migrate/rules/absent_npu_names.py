@@ -22,7 +22,7 @@ class AbsentNpuName(Rule):
     code = "NPU501"
     name = "absent-npu-name"
     level = "error"
-    markers = ("npu",)
+    markers = (".npu", "_npu", " npu", ",npu", "(npu")  # not "input"
     examples = (
         Example("import torch_npu\n\ntorch_npu.no_such_operator()\n", codes=("NPU501",)),
         Example("import torch\nimport torch_npu\n\ntorch.npu.CUDAGraph()\n", codes=("NPU501",)),

@@ -80,7 +80,7 @@ class Rule:
     level: ClassVar[Level]
     """The level of its findings where nothing more is known."""
     markers: ClassVar[tuple[str, ...]] = ("cuda",)
-    """The file is only shown to the rule when its text holds one of these."""
+    """The file is only shown to the rule when its text holds one of these: of ``a&b`` both ``a`` and ``b``."""
     examples: ClassVar[tuple[Example, ...]] = ()
     runs_last: ClassVar[bool] = False
     """Runs after all others, on every file that another rule looks at and on the scripts (``__main__``) of a

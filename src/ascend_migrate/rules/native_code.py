@@ -251,7 +251,7 @@ class CudaBuildGuard(Rule):
     code = "NPU707"
     name = "cuda-build-guard"
     level = "info"
-    markers = ("CUDAExtension", "CUDA_HOME", ".cu")
+    markers = ("CUDAExtension", "CUDA_HOME", "nvcc", ".cu'", '.cu"')
     examples = (
         Example(
             "import torch\nfrom torch.utils.cpp_extension import CUDAExtension\n\n"
