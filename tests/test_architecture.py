@@ -19,7 +19,7 @@ ALLOWED = {
     "knowledge": {"model", "language"},
     "syntax": {"model", "language"},
     "rules": {"model", "language", "knowledge", "syntax"},
-    "sources": {"model", "language"},
+    "sources": {"model", "language", "formats"},
     "config": {"model", "language", "knowledge", "sources"},
     "formats": {"model", "language", "knowledge", "syntax", "rules", "engine", "sources"},
     "engine": {"model", "language", "knowledge", "syntax", "rules", "sources", "formats"},
