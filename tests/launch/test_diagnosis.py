@@ -299,7 +299,7 @@ def test_memory_does_not_grow_with_the_log(tmp_path: Path) -> None:
 
 
 def test_missing_file() -> None:
-    with pytest.raises(OSError, match="no such|No such"):
+    with pytest.raises(OSError, match="No such file"):
         explain_files(["/nonexistent/train.log"])
 
 
@@ -310,7 +310,7 @@ def test_missing_file() -> None:
         ("\x1b[31m[rank12]: x\x1b[0m", "x", 12, None),
         ("[1,5]<stderr>: x", "x", 5, None),
         ("worker-1: x", "x", 1, None),
-        ("[rank1]:[E1213 17:25:50.849797607 socket.cpp:1] y", "[E1213 17:25:50.849797607 socket.cpp:1] y", 1, "12-13 17:25:50.849797"),
+        ("[rank1]:[E1213 17:25:50.849797607 a] y", "[E1213 17:25:50.849797607 a] y", 1, "12-13 17:25:50.849797"),
         ("[ERROR] 2026-03-08-16:21:40 (PID:5, Device:7, RankID:-1) ERR00100", None, None, "03-08 16:21:40.000000"),
         ("2026-10-21 10:42:00,218 - a", None, None, "10-21 10:42:00.218000"),
     ],

@@ -14,7 +14,16 @@ from functools import cache
 from pathlib import Path
 from typing import BinaryIO
 
-from ascend_migrate.knowledge.error_codes import Entry, Role, Words, compose, error_codes, error_messages, error_names
+from ascend_migrate.knowledge.error_codes import (
+    Entry,
+    Message,
+    Role,
+    Words,
+    compose,
+    error_codes,
+    error_messages,
+    error_names,
+)
 from ascend_migrate.launch.diagnosis.codes import hccl_result
 from ascend_migrate.launch.diagnosis.lines import Line, parse, rank_of_file
 from ascend_migrate.launch.diagnosis.report import Incident, LogReport, Place
@@ -43,7 +52,22 @@ _ELASTIC_OTHERS = ("Failures:", "Other Failures:")
 _ELASTIC_RANK = re.compile(r"\s*rank\s*: (\d+) \(local_rank: (\d+)\)")
 _FIRST_RANK = re.compile(r"local rank (\d+) failed first|failed \(exitcode: -?\d+\) local_rank: (\d+)")
 
-_NEEDLES = (b"Traceback (most recent", b"ERR", b"Inner Error", b"error code", b"Failures:", b"Root Cause", b"failed")
+_NEEDLES = (
+    *(
+        "Traceback (most recent",
+        "rror",
+        "ERR",
+        "ailed",
+        "ailures:",
+        "Root Cause",
+        "No module named",
+        "undefined symbol",
+    ),
+    *("has no attribute", "exitcode", "soc version", "SOC version", "onnection ", "imed out", "imeout", "not support"),
+    *(" device", "memory", "DT_", ".so", "annot ", "/dev/", "vailable", "NCCL", "dcmi", "nable to", "flash_attn"),
+)
+"""One of them is in everything that is looked for, or else what is looked for is a needle itself."""
+
 _CANN_IN_BYTES = re.compile(rb"\bE[0-9A-LZ]\d{4}[:) ]")
 _RANKS_IN_BYTES = re.compile(rb"(?:^|\n)\[(?:rank|default)(\d+)\]:")
 
@@ -127,7 +151,6 @@ class _Scanner:
         self._streams: dict[str, _Stream] = {}
         self._line = 0
         self._file_rank: int | None = None
-        self._messages = error_messages()
 
     def begin(self, name: str) -> None:
         self._sources.append(name)
@@ -240,11 +263,9 @@ class _Scanner:
             found = self._record(entry, place, text)
             if entry.role == "wrapper" or entry.system in ("CANN", "HCCL"):
                 stream.detailed = found
-        for message in self._messages:
-            matches, what = message.match(text)
-            if matches:
-                found = self._record(message.entry, place, text, what)
-                break
+        message = _message_in(text)
+        if message is not None:
+            found = self._record(message[0], place, text, message[1])
         return found
 
     def _record(self, entry: Entry, place: Place, text: str, what: str | None = None) -> Incident | None:
@@ -288,7 +309,8 @@ class _Scanner:
         codes = [entry for entry in _codes_in(text) if entry.role != "wrapper"]
         if codes:
             return codes[0]
-        return next((message.entry for message in self._messages if message.match(text)[0]), None)
+        message = _message_in(text)
+        return message[0] if message is not None else None
 
 
 def _exception_entry(raised: Traceback, role: Role) -> Entry:
@@ -333,10 +355,33 @@ def _may_hold_code(text: str) -> bool:
 
 
 @cache
-def _needles() -> tuple[bytes, ...]:
-    texts = {text.encode() for message in error_messages() for text in message.text}
-    return (*_NEEDLES, *sorted(texts))
+def _needles() -> tuple[tuple[str, tuple[tuple[int, Message], ...]], ...]:
+    """Short pieces of text, and the messages (with their place in the order) that a line with one of them may be.
+
+    Most lines hold none, and few hold more than one: that is cheaper than to try all the messages.
+    """
+    by_needle: dict[str, dict[int, Message]] = {needle: {} for needle in _NEEDLES}
+    for number, message in enumerate(error_messages()):
+        for text in message.text:
+            needle = next((needle for needle in _NEEDLES if needle in text), text)
+            by_needle.setdefault(needle, {})[number] = message
+    return tuple((needle, tuple(messages.items())) for needle, messages in by_needle.items())
+
+
+@cache
+def _needles_in_bytes() -> tuple[bytes, ...]:
+    return tuple(needle.encode() for needle, _ in _needles())
 
 
 def _interesting(block: bytes) -> bool:
-    return any(needle in block for needle in _needles()) or _CANN_IN_BYTES.search(block) is not None
+    return any(needle in block for needle in _needles_in_bytes()) or _CANN_IN_BYTES.search(block) is not None
+
+
+def _message_in(text: str) -> tuple[Entry, str | None] | None:
+    """The first message that fits, and what it names."""
+    candidates = dict(pair for needle, messages in _needles() if needle in text for pair in messages)
+    for number in sorted(candidates):
+        matches, what = candidates[number].match(text)
+        if matches:
+            return candidates[number].entry, what
+    return None
