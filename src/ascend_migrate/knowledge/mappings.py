@@ -8,7 +8,7 @@ checked when it is read: a wrong one is a :class:`DataError` that names the file
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -55,6 +55,8 @@ class ApiMapping:
     """The PyTorch release from which the replacement exists, when it is a name of PyTorch."""
     min_torch_npu: str | None = None
     """The torch_npu release from which the replacement does the same, when having the name is not enough."""
+    own: bool = False
+    """A row of a project for itself: of names that need not belong to PyTorch."""
 
     @property
     def name(self) -> str:
@@ -106,22 +108,51 @@ def api_mappings() -> tuple[ApiMapping, ...]:
     return parse_api_mappings((_DATA / "api_mappings.yaml").read_text(encoding="utf-8"), "api_mappings.yaml")
 
 
-def find_api_mapping(dotted: str) -> ApiMapping | None:
-    """The row for a name: its own, else that of the nearest ``.*`` above it, else None."""
-    by_cuda = _by_cuda()
-    if dotted in by_cuda:
-        return by_cuda[dotted]
-    prefix = dotted
-    while prefix:
-        if prefix + ".*" in by_cuda:
-            return by_cuda[prefix + ".*"]
-        prefix = prefix.rpartition(".")[0]
-    return None
+@cache
+def npu_names() -> tuple[ApiMapping, ...]:
+    """The rows for names of torch_npu that exist nowhere, or are deprecated. Raises :class:`DataError`."""
+    return parse_api_mappings((_DATA / "npu_names.yaml").read_text(encoding="utf-8"), "npu_names.yaml")
+
+
+def find_npu_name(dotted: str) -> ApiMapping | None:
+    """The row for a name of torch_npu, else that of the nearest name above it, else None."""
+    by_name = _by_npu_name()
+    while dotted and dotted not in by_name:
+        dotted = dotted.rpartition(".")[0]
+    return by_name.get(dotted)
 
 
 @cache
-def _by_cuda() -> dict[str, ApiMapping]:
-    return {row.cuda: row for row in api_mappings()}
+def _by_npu_name() -> dict[str, ApiMapping]:
+    return {row.cuda: row for row in npu_names()}
+
+
+def find_api_mapping(dotted: str) -> ApiMapping | None:
+    """The row for a name: its own, else that of the nearest ``.*`` above it, else None."""
+    return _index().find(dotted)
+
+
+@cache
+def _index() -> RowIndex:
+    return RowIndex(api_mappings())
+
+
+class RowIndex:
+    """Rows by the names they speak of."""
+
+    def __init__(self, rows: Iterable[ApiMapping]) -> None:
+        self._rows = {row.cuda: row for row in rows}
+
+    def find(self, dotted: str) -> ApiMapping | None:
+        """The row for a name: its own, else that of the nearest ``.*`` above it, else None."""
+        if dotted in self._rows:
+            return self._rows[dotted]
+        prefix = dotted
+        while prefix:
+            if prefix + ".*" in self._rows:
+                return self._rows[prefix + ".*"]
+            prefix = prefix.rpartition(".")[0]
+        return None
 
 
 @cache
@@ -140,7 +171,20 @@ def find_environment_variable(name: str) -> EnvironmentVariable | None:
     return max(fitting, key=lambda row: len(row.name), default=None)
 
 
-def parse_api_mappings(text: str, filename: str) -> tuple[ApiMapping, ...]:
+def load_own_rows(path: Path) -> tuple[ApiMapping, ...]:
+    """The rows of a project's own file. They have the fields of ours; ``source`` and ``example`` may be left out.
+
+    Raises:
+        DataError: the file cannot be read or a row is wrong.
+    """
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeError) as error:
+        raise DataError(f"{path}: cannot be read: {getattr(error, 'strerror', None) or error}") from error
+    return parse_api_mappings(text, str(path), own=True)
+
+
+def parse_api_mappings(text: str, filename: str, *, own: bool = False) -> tuple[ApiMapping, ...]:
     """The rows of a YAML text. Raises :class:`DataError`; ``filename`` is for its message."""
     rows = []
     seen: set[str] = set()
@@ -149,8 +193,8 @@ def parse_api_mappings(text: str, filename: str) -> tuple[ApiMapping, ...]:
         npu = row.optional_name("npu", _DOTTED)
         if npu is not None and row.key.endswith(".*"):
             row.fail("npu", "a row for everything below a name cannot have one replacement")
-        example = row.example()
-        if (npu is None) != (example.before == example.after):
+        example = Example("", "") if own and not row.holds("example") else row.example()
+        if example.before and (npu is None) != (example.before == example.after):
             row.fail("example", "before and after must differ exactly when there is a replacement")
         rows.append(
             ApiMapping(
@@ -158,12 +202,13 @@ def parse_api_mappings(text: str, filename: str) -> tuple[ApiMapping, ...]:
                 npu=npu,
                 level=row.level(),
                 message=row.sentence("message"),
-                help=row.text("help"),
-                source=row.text("source"),
+                help=row.text("help") if not own or row.holds("help") else "",
+                source=row.text("source") if not own or row.holds("source") else filename,
                 example=example,
                 safety=row.safety(),
                 min_torch=row.version("min_torch"),
                 min_torch_npu=row.version("min_torch_npu"),
+                own=own,
             )
         )
         row.finish()
@@ -204,6 +249,10 @@ class _Row:
             raise DataError(f"{self._where}: field {key_field!r} is missing")
         self.key = key
         self._where += f" ({key})"
+
+    def holds(self, field: str) -> bool:
+        """Whether the row has this field."""
+        return field in self._data
 
     def fail(self, field: str, problem: str) -> NoReturn:
         raise DataError(f"{self._where}: field {field!r}: {problem}")
