@@ -10,6 +10,8 @@
     ignore = ["ACM105"]             # code prefixes to leave out
     exclude = ["third_party/"]      # paths, in the notation of .gitignore
     fail-on = "warning"             # what makes `analyze` exit with 1
+    rules = ["ascend-rules.yaml"]   # files with rows for the project's own names, relative to this file
+    baseline = "baseline.json"      # what is known and not reported, as for --baseline
     [tool.ascend-migrate.per-file-ignores]
     "tests/**" = ["ACM2"]
 
@@ -51,7 +53,14 @@ class Settings:
     torch_npu: str | None = None
     fail_on: FailOn | None = None
     per_file_ignores: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    rules: tuple[str, ...] = ()
+    baseline: str | None = None
     _compiled: dict[str, PathPatterns] = field(default_factory=dict, repr=False, compare=False)
+
+    def beside(self, name: str) -> Path:
+        """A path in the configuration, which is relative to its file."""
+        assert self.source is not None, "names of files come from a file"
+        return self.source.parent / name
 
     def excluded(self, path: Path) -> bool:
         """Whether ``exclude`` names this file or a directory that holds it."""
@@ -124,7 +133,7 @@ def _toml(path: Path) -> dict[str, Any]:
         raise ConfigError(f"{path}: not valid TOML: {error}") from error
 
 
-_KEYS = ("select", "ignore", "exclude", "soc", "torch", "torch-npu", "fail-on", "per-file-ignores")
+_KEYS = ("select", "ignore", "exclude", "soc", "torch", "torch-npu", "fail-on", "per-file-ignores", "rules", "baseline")
 
 
 def parse(source: Path, table: Mapping[str, Any]) -> Settings:
@@ -150,6 +159,8 @@ def parse(source: Path, table: Mapping[str, Any]) -> Settings:
         torch_npu=_text(source, table, "torch-npu"),
         fail_on=_fail_on(source, table),
         per_file_ignores=_per_file(source, table),
+        rules=_texts(source, table, "rules"),
+        baseline=_text(source, table, "baseline"),
     )
 
 

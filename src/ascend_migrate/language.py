@@ -48,6 +48,12 @@ def in_language(message: str, language: str) -> str:
     return template.format(**values) if values else template
 
 
+def of_locale(variables: Mapping[str, str]) -> str:
+    """The language of a POSIX locale in the environment: Chinese where it begins with ``zh``, else English."""
+    chosen = next((variables[name] for name in ("LC_ALL", "LC_MESSAGES", "LANG") if variables.get(name)), "")
+    return "zh" if chosen.lower().startswith("zh") else "en"
+
+
 @cache
 def _catalogue(language: str) -> Mapping[str, str]:
     import yaml

@@ -54,6 +54,7 @@ def cli(
             patch.setattr(os, "environ", {**cli_environment})
             patch.setattr("ascend_migrate.engine.runner.Engine.default", lambda: fake_engine.ENGINE)
             patch.setattr("ascend_migrate.engine.project.Request.target", fake_engine.target)
+            patch.setattr("ascend_migrate.sources.versions._installed", lambda: None)
             words = [str(argument) for argument in arguments]
             streams = [io.TextIOWrapper(io.BytesIO(data), encoding="utf-8") for data in (stdin, b"", b"")]
             patch.setattr(sys, "argv", ["ascend-migrate", *words])

@@ -28,6 +28,7 @@ def test_one_line_for_each_finding_and_a_summary_on_stderr(cli, repo: Path) -> N
         "By code: ACM101 2, ACM201 1, ACM301 1.",
         "Readiness 50 %: of 4 sites 2 convert automatically, 1 want a review, 1 need work.",
         "A conversion fixes 2 of 4: ascend-migrate convert",
+        "For 910b with torch 2.7.1 and torch_npu 2.7.1 (the default; --torch-npu chooses).",
     ]
     assert done.returncode == 1
 
@@ -113,7 +114,7 @@ def test_a_file_that_fails_is_reported_and_the_rest_goes_on(cli, repo: Path) -> 
     assert said[1].startswith(
         "repo/crash.py:1: not processed: internal error, please report it: RuntimeError: the engine stumbled"
     )
-    assert said[-1] == "2 files could not be processed."
+    assert said[-2] == "2 files could not be processed."
 
 
 def test_select_and_ignore_take_prefixes_repeated_or_with_commas(cli, repo: Path) -> None:

@@ -55,6 +55,7 @@ class TestOutput:
             "  error: out/train.py:3:5 ACM301 STUCK does not run on the NPU",
             "  warning: out/pkg/model.py:2:5 ACM201 SLOW does not run on the NPU",
             "What to do about each: ascend-migrate analyze out",
+            "For 910b with torch 2.7.1 and torch_npu 2.7.1 (the default; --torch-npu chooses).",
             "Next: ascend-migrate run --sim out/train.py",
         ]
 

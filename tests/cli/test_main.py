@@ -33,7 +33,7 @@ def test_help_lists_the_commands(cli, option: str) -> None:
 def test_each_command_has_help_that_begins_with_its_line(cli, name: str) -> None:
     done = cli(name, "--help")
     assert done.returncode == 0
-    assert done.stdout.decode().startswith(f"Usage: ascend-migrate {name} [OPTIONS] ")
+    assert done.stdout.decode().startswith(f"Usage: ascend-migrate {name} [OPTIONS]")
 
 
 def test_without_a_command_help_is_shown(cli) -> None:

@@ -13,6 +13,7 @@ import time
 from ascend_migrate.engine import project, runner
 from ascend_migrate.engine.index import FileFacts, ProjectIndex
 from ascend_migrate.model import FileError, FileReport, Finding, Fix, Span, Target
+from ascend_migrate.sources import versions
 
 WORDS = {
     b"OLD": ("ACM101", "error", b"NEW"),
@@ -73,6 +74,7 @@ ENGINE = runner.Engine(process, gather, build)
 def main() -> None:
     runner.Engine.default = staticmethod(lambda: ENGINE)
     project.Request.target = target
+    versions._installed = lambda: None
     from ascend_migrate.cli import main as command_line
 
     command_line()

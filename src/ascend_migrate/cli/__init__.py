@@ -28,6 +28,18 @@ COMMANDS: dict[str, tuple[str, str]] = {
         "ascend_migrate.cli.run:run_command",
         "Launch a script on one card, on many, or on a simulated NPU.",
     ),
+    "explain": (
+        "ascend_migrate.cli.explain:explain_command",
+        "Tell about a code, an API, a library, a variable, an error.",
+    ),
+    "rules": (
+        "ascend_migrate.cli.rules:rules_command",
+        "List the rules.",
+    ),
+    "targets": (
+        "ascend_migrate.cli.targets:targets_command",
+        "List the chips, and which versions go together.",
+    ),
 }
 """Name -> the command, and its line in the list of commands."""
 

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ascend_migrate.cli import options
+from ascend_migrate.language import in_language
+from ascend_migrate.language import say as template
 
 if TYPE_CHECKING:
     from ascend_migrate.config import Settings
@@ -56,7 +58,7 @@ def convert_command(
     stdin = arguments == ["-"]
     _check_modes(arguments, stdin, output, in_place, diff, check, force)
     settings = options.settings_for("." if stdin else arguments[0])
-    wanted = options.request_for(settings, **request)
+    wanted = options.request_for(settings, "." if stdin else arguments[0], **request)
     show = _DiffPrinter(options.colours(sys.stdout, no_color)) if diff else None
     if stdin:
         conversion = _stdin(wanted, stdin_filename, show=show, check=check)
@@ -75,7 +77,7 @@ def convert_command(
 
         options.write_file(Path(report), render(conversion))
     written = output is not None or in_place
-    _close(conversion, quiet=quiet or stdin, written=written, output=output, listing=check and not diff)
+    _close(conversion, wanted, quiet=quiet or stdin, written=written, output=output, listing=check and not diff)
     if conversion.result.errors:
         return options.EXIT_FAILED
     return options.EXIT_FOUND if check and conversion.changed else 0
@@ -194,14 +196,20 @@ def _stdin(request: Request, name: str, *, show: _DiffPrinter | None, check: boo
     elif not check:
         options.write_bytes(sys.stdout.buffer, new)
     changed = () if report.new_bytes is None else (name,)
-    return Conversion(ProjectResult.of(target, [report]), changed)
+    return Conversion(ProjectResult.of(target, [report], language=request.language), changed)
 
 
-def _close(conversion: Conversion, *, quiet: bool, written: bool, output: str | None, listing: bool) -> None:
+def _close(
+    conversion: Conversion, request: Request, *, quiet: bool, written: bool, output: str | None, listing: bool
+) -> None:
     """What stderr says at the end."""
     from ascend_migrate.convert import summary
 
     result = conversion.result
+
+    def t(message: str) -> str:
+        return in_language(message, result.language)
+
     for note in conversion.notes:
         options.say(f"note: {note}")
     for error in result.errors:
@@ -210,11 +218,11 @@ def _close(conversion: Conversion, *, quiet: bool, written: bool, output: str | 
         return
     if listing:
         for name in conversion.changed:
-            options.say(f"would change {result.shown(name)}")
-    for line in summary.lines(conversion, would=not written):
+            options.say(t(template("would change {file}", file=result.shown(name))))
+    for line in [*summary.lines(conversion, would=not written), *options.tell_target(request, result.target)]:
         options.say(line)
     if output is not None:
         from pathlib import Path
 
         names = [] if Path(output).is_file() else [path.name for path in sorted(Path(output).glob("*.py"))]
-        options.say(f"Next: {summary.next_command(Path(output), names)}")
+        options.say(t(template("Next: {command}", command=summary.next_command(Path(output), names))))

@@ -11,18 +11,45 @@ from typing import TYPE_CHECKING, BinaryIO, NoReturn, TypeVar
 
 import click
 
+from ascend_migrate.language import LANGUAGES, Text, in_language, of_locale
+from ascend_migrate.language import say as template
+
 if TYPE_CHECKING:
     from pathlib import Path
 
     from ascend_migrate.config import Settings
     from ascend_migrate.engine.project import Request
     from ascend_migrate.engine.runner import Progress
+    from ascend_migrate.knowledge import ApiMapping
+    from ascend_migrate.model import Target
 
 EXIT_FOUND = 1
 EXIT_USAGE = 2
 EXIT_FAILED = 3
 
 _Command = TypeVar("_Command", bound=Callable[..., object])
+
+
+def language_option(command: _Command) -> _Command:
+    """``--lang``, passed on as ``language``: never None, the locale decides where it is not given."""
+    return click.option(
+        *("--lang", "language"),
+        type=click.Choice(LANGUAGES),
+        callback=lambda _context, _option, value: value or of_locale(os.environ),
+        help="The language of messages; by default that of the locale.",
+    )(command)
+
+
+def target_options(command: _Command) -> _Command:
+    """The options that choose what a project is to run on."""
+    options = (
+        click.option("--soc", metavar="CHIP", help="The chip or product to run on, such as 910b or atlas-300i-pro."),
+        click.option("--torch-npu", metavar="VERSION", help="The torch_npu version to run with."),
+        click.option("--torch", metavar="VERSION", help="The torch version to run with."),
+    )
+    for option in reversed(options):
+        command = option(command)
+    return command
 
 
 def engine_options(command: _Command) -> _Command:
@@ -32,9 +59,8 @@ def engine_options(command: _Command) -> _Command:
         click.option(
             "--ignore", metavar="CODES", multiple=True, help="No codes that start so; the longer prefix wins."
         ),
-        click.option("--soc", metavar="CHIP", help="The chip to run on, such as 910b or 310p."),
-        click.option("--torch-npu", metavar="VERSION", help="The torch_npu version to run with."),
-        click.option("--torch", metavar="VERSION", help="The torch version to run with."),
+        target_options,
+        language_option,
         click.option(
             *("--jobs", "-j"),
             type=click.IntRange(min=1),
@@ -84,6 +110,33 @@ def write_text(stream: object, text: str) -> None:
     write_bytes(buffer, data)
 
 
+def write_table(heads: Sequence[str], rows: Sequence[Sequence[str]], no_color: bool) -> None:
+    """A table on stdout: set on a terminal, aligned by blanks in a pipe."""
+    if colours(sys.stdout, no_color):
+        from rich.box import SIMPLE_HEAD
+        from rich.console import Console
+        from rich.table import Table
+        from rich.text import Text
+
+        table = Table(*heads, box=SIMPLE_HEAD)
+        for row in rows:
+            table.add_row(*(Text(cell) for cell in row))
+        Console(file=sys.stdout).print(table)
+        return
+    columns = list(zip(heads, *rows))
+    widths = [max(_width(cell) for cell in column) for column in columns]
+    for row in (heads, *rows):
+        cells = (cell + " " * (width - _width(cell)) for cell, width in zip(row, widths))
+        write_text(sys.stdout, "  ".join(cells).rstrip() + "\n")
+
+
+def _width(text: str) -> int:
+    """The columns that a text takes; Chinese characters take two."""
+    from unicodedata import east_asian_width
+
+    return sum(2 if east_asian_width(character) in "WF" else 1 for character in text)
+
+
 def write_bytes(buffer: BinaryIO, data: bytes) -> None:
     """Write all of ``data``. With ``python -u`` standard output is raw, and takes no more than a pipe does."""
     rest = memoryview(data)
@@ -115,26 +168,88 @@ def settings_for(path: str) -> Settings:
 
 def request_for(
     settings: Settings,
+    start: str,
     *,
     select: Sequence[str],
     ignore: Sequence[str],
     soc: str | None,
     torch_npu: str | None,
     torch: str | None,
+    language: str,
 ) -> Request:
     """The command line over the configuration. A version on the command line replaces the pair of the
-    file."""
+    file; where neither has one, that of the environment or the project counts, ``start`` being a place in it."""
     from ascend_migrate.engine.project import Request
 
+    found = None
     if torch is None and torch_npu is None:
         torch, torch_npu = settings.torch, settings.torch_npu
+        if torch is None and torch_npu is None:
+            from pathlib import Path
+
+            from ascend_migrate.sources.versions import detect
+
+            found = detect(Path(start))
     return Request(
         soc=soc if soc is not None else settings.soc,
         torch=torch,
         torch_npu=torch_npu,
         select=codes(select) or settings.select,
         ignore=codes(ignore) or settings.ignore,
+        language=language,
+        own_rows=_own_rows(settings),
+        found=found,
     )
+
+
+def _own_rows(settings: Settings) -> tuple[ApiMapping, ...]:
+    if not settings.rules:
+        return ()
+    from ascend_migrate.knowledge.mappings import DataError, load_own_rows
+
+    rows: dict[str, ApiMapping] = {}
+    try:
+        for name in settings.rules:
+            for row in load_own_rows(settings.beside(name)):
+                if row.cuda in rows:
+                    fail(f"{settings.beside(name)}: {row.cuda} has a row in another file of `rules` already")
+                rows[row.cuda] = row
+    except DataError as error:
+        fail(str(error))
+    return tuple(rows.values())
+
+
+def tell_target(request: Request, target: Target) -> list[str]:
+    """What to say of the target: where its versions come from, and when they are not those that were asked for."""
+    told = template(
+        "For {soc} with torch {torch} and torch_npu {torch_npu}{origin}.",
+        soc=target.soc,
+        torch=target.torch,
+        torch_npu=target.torch_npu,
+        origin=_origin(request, target),
+    )
+    lines = [in_language(told, request.language)]
+    asked = request.torch_npu or (request.found.torch_npu if request.torch is None and request.found else None)
+    if asked is not None and asked != target.torch_npu:
+        told = template(
+            "torch_npu {asked} is not known; what is said holds for {mapped}, the nearest known one that is not newer.",
+            asked=asked,
+            mapped=target.torch_npu,
+        )
+        lines.append(in_language(told, request.language))
+    return lines
+
+
+def _origin(request: Request, target: Target) -> Text:
+    found = request.found
+    if request.torch is not None or request.torch_npu is not None:
+        return template("")
+    if found is None:
+        return template(" (the default; --torch-npu chooses)")
+    wanted, got = (found.torch_npu, target.torch_npu) if found.torch_npu else (found.torch or "", target.torch)
+    if not wanted.startswith(got):
+        return template(" (the default: there is no torch_npu for torch {torch})", torch=wanted)
+    return template(" (from {file})", file=found.origin) if found.origin else template(" (as installed)")
 
 
 def colours(stream: object, no_color: bool) -> bool:

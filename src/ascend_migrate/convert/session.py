@@ -78,8 +78,9 @@ class _Account:
         if changed:
             self.changed.append(report.path)
 
-    def close(self, target: Target, *, prefix: str = "", copied: int = 0, notes: Sequence[str] = ()) -> Conversion:
-        result = ProjectResult.of(target, self.reports, errors=self.errors, prefix=prefix)
+    def close(self, work: Work, *, prefix: str = "", copied: int = 0, notes: Sequence[str] = ()) -> Conversion:
+        language = work.request.language
+        result = ProjectResult.of(work.target, self.reports, errors=self.errors, prefix=prefix, language=language)
         return Conversion(result, tuple(self.changed), copied, tuple(notes))
 
 
@@ -126,7 +127,7 @@ def to_output(inventory: Inventory, output: Output, work: Work) -> Conversion:
         attempt(name, output.link, name, text)
     output.finish(inventory)
     copied = len(inventory.python) + len(inventory.copies) - len(account.changed)
-    return account.close(work.target, prefix=str(output.base), copied=copied, notes=inventory.notes)
+    return account.close(work, prefix=str(output.base), copied=copied, notes=inventory.notes)
 
 
 def in_place(files: Sequence[SourceFile], work: Work, *, prefix: str, errors: Sequence[FileError]) -> Conversion:
@@ -141,7 +142,7 @@ def in_place(files: Sequence[SourceFile], work: Work, *, prefix: str, errors: Se
             account.add(report, changed=False)
         else:
             account.add(report if old is None else relocate(report, old), changed=old is not None)
-    return account.close(work.target, prefix=prefix)
+    return account.close(work, prefix=prefix)
 
 
 class ChangedError(Exception):
@@ -177,4 +178,4 @@ def preview(
         if report.new_bytes is not None:
             show(file, report.new_bytes)
         account.add(report, changed=report.new_bytes is not None)
-    return account.close(work.target, prefix=prefix)
+    return account.close(work, prefix=prefix)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from ascend_migrate.convert.session import Conversion
+from ascend_migrate.language import in_language, say
 from ascend_migrate.model import LEVELS, Finding
-from ascend_migrate.report.text import count, line
+from ascend_migrate.report.text import LEVEL_NAMES, count, line
 
 SHOWN = 10
 """Findings listed at the end. The rest are in the report of `--report`, and `analyze` tells them."""
@@ -22,32 +23,38 @@ _USUAL_ENTRIES = ("train.py", "main.py", "run.py")
 def lines(conversion: Conversion, *, would: bool = False) -> list[str]:
     """The closing lines. ``would``: nothing was written."""
     result = conversion.result
-    verb = "would change" if would else "changed"
-    copied = f", {conversion.copied} copied as they are" if conversion.copied else ""
-    said = [f"{count(len(conversion.changed), 'file')} {verb} of {result.scanned} scanned{copied}."]
+    copied = say(", {number} copied as they are", number=conversion.copied) if conversion.copied else ""
+    files = count(len(conversion.changed), "file")
+    said: list[str] = [
+        say("{files} would change of {scanned} scanned{copied}.", files=files, scanned=result.scanned, copied=copied)
+        if would
+        else say("{files} changed of {scanned} scanned{copied}.", files=files, scanned=result.scanned, copied=copied)
+    ]
     if conversion.edits_by_code:
         edits = ", ".join(f"{code} {number}" for code, number in conversion.edits_by_code.items())
-        said.append(f"Edits by code: {edits}.")
+        said.append(say("Edits by code: {edits}.", edits=edits))
     to_review = [finding for finding in conversion.applied if finding.fix and finding.fix.safety == "review"]
-    said += _listed("made, but look at", to_review, conversion)
+    if to_review:
+        said.append(say("{places} made, but look at:", places=count(len(to_review), "place")))
+        said += _listed(to_review, conversion)
     left = [finding for finding in conversion.left if finding.level != "info"]
     left.sort(key=lambda finding: (-LEVELS.index(finding.level), finding.sort_key))
-    said += _listed("left for a person", left, conversion)
     if left:
-        said.append(f"What to do about each: ascend-migrate analyze {shlex.quote(result.prefix or '.')}")
+        said.append(say("{places} left for a person:", places=count(len(left), "place")))
+        said += _listed(left, conversion)
+        place = shlex.quote(result.prefix or ".")
+        said.append(say("What to do about each: ascend-migrate analyze {place}", place=place))
     if result.failed:
-        said.append(f"{count(result.failed, 'file')} could not be processed.")
-    return said
+        said.append(say("{files} could not be processed.", files=count(result.failed, "file")))
+    return [in_language(text, result.language) for text in said]
 
 
-def _listed(what: str, findings: Sequence[Finding], conversion: Conversion) -> list[str]:
-    if not findings:
-        return []
-    said = [f"{count(len(findings), 'place')} {what}:"]
-    said += [f"  {finding.level}: {line(conversion.result, finding)}" for finding in findings[:SHOWN]]
+def _listed(findings: Sequence[Finding], conversion: Conversion) -> Iterator[str]:
+    for finding in findings[:SHOWN]:
+        level = in_language(LEVEL_NAMES[finding.level], conversion.result.language)
+        yield f"  {level}: {line(conversion.result, finding)}"
     if len(findings) > SHOWN:
-        said.append(f"  and {len(findings) - SHOWN} more")
-    return said
+        yield say("  and {number} more", number=len(findings) - SHOWN)
 
 
 def next_command(place: Path, names: Sequence[str]) -> str:

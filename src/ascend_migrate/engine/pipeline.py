@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import sys
 from bisect import bisect_left, insort
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from ascend_migrate import knowledge
+from ascend_migrate.engine import pragmas
 from ascend_migrate.engine.index import ProjectIndex
+from ascend_migrate.knowledge.mappings import ApiMapping, RowIndex
 from ascend_migrate.model import Edit, FileError, FileReport, Finding, Target
 from ascend_migrate.rules import all_rules
 from ascend_migrate.rules.base import Context, ProjectFacts, Rule
@@ -20,12 +22,14 @@ from ascend_migrate.syntax.tree import ParseError, parse
 
 @dataclass(frozen=True)
 class EngineOptions:
-    """What decides a result besides the bytes: the target, and the code prefixes wanted and not wanted."""
+    """What decides a result besides the bytes: the target, the code prefixes wanted and not wanted, the language of
+    the messages, and the project's own rows, which win over those of the knowledge."""
 
     target: Target
     select: tuple[str, ...] = ()
     ignore: tuple[str, ...] = ()
     language: str = "en"
+    own_rows: tuple[ApiMapping, ...] = ()
 
     def wants(self, code: str) -> bool:
         """Whether findings of ``code`` are asked for. The longer prefix wins, as in ruff; a tie ignores."""
@@ -67,7 +71,22 @@ def _rules(options: EngineOptions) -> tuple[Rule, ...]:
 
 @lru_cache(maxsize=8)
 def _byte_markers(options: EngineOptions) -> tuple[tuple[Rule, tuple[bytes, ...]], ...]:
-    return tuple((rule, tuple(m.encode() for m in rule.all_markers)) for rule in _rules(options))
+    own = _own_markers(options)
+    return tuple((rule, tuple(m.encode() for m in (*rule.all_markers, *own))) for rule in _rules(options))
+
+
+def _own_markers(options: EngineOptions) -> tuple[str, ...]:
+    """What a file must hold to have any name that the project's own rows speak of."""
+    return tuple(sorted({row.name.rpartition(".")[2] for row in options.own_rows}))
+
+
+@lru_cache(maxsize=8)
+def _mapping(options: EngineOptions) -> Callable[[str], ApiMapping | None]:
+    """Dotted name -> the row that speaks of it."""
+    if not options.own_rows:
+        return knowledge.find_api_mapping
+    own = RowIndex(options.own_rows)
+    return lambda dotted: own.find(dotted) or knowledge.find_api_mapping(dotted)
 
 
 def _wanted(data: bytes, options: EngineOptions, facts: ProjectFacts) -> list[Rule]:
@@ -94,14 +113,25 @@ def _check(
 ) -> list[Finding]:
     """All findings of one file, in the order of their places. Raises :class:`ParseError`."""
     rules = list(rules)
-    markers = tuple(sorted({marker for rule in rules for marker in rule.all_markers}))
+    markers = tuple(sorted({marker for rule in rules for marker in (*rule.all_markers, *_own_markers(options))}))
     tree = parse(source, markers)
     target = options.target
     surface = knowledge.surface(target.torch_npu)
-    context = Context(path, tree, target, surface, facts, knowledge.find_api_mapping, options.language)
+    roots = frozenset({"torch", *(row.name.split(".")[0] for row in options.own_rows)})
+    context = Context(path, tree, target, surface, facts, _mapping(options), options.language, roots)
+    asked = pragmas.of_python(source.text) if pragmas.MARKER.decode() in source.text else None
+    if asked is not None and asked.ignores_file:
+        return []
     findings: list[Finding] = []
+    sites = named = 0
     for rule in sorted(rules, key=lambda rule: (rule.runs_last, rule.code)):
-        findings.extend(rule.check(context))
+        for finding in rule.check(context):
+            if asked is None or not asked.ignores(finding):
+                findings.append(finding)
+            else:  # what it left in the context for the rule that imports torch_npu goes with it
+                del context.npu_sites[sites:]
+                del context.torch_npu_named[named:]
+            sites, named = len(context.npu_sites), len(context.torch_npu_named)
     return sorted(findings, key=lambda finding: finding.sort_key)
 
 

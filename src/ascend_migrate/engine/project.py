@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,19 +19,25 @@ from ascend_migrate.sources.discovery import SourceFile
 if TYPE_CHECKING:
     from ascend_migrate.engine.pipeline import EngineOptions
     from ascend_migrate.engine.runner import Engine, Progress
+    from ascend_migrate.knowledge import ApiMapping
+    from ascend_migrate.sources.versions import Versions
 
 IgnoredIn = Callable[[Path], tuple[str, ...]]
 
 
 @dataclass(frozen=True)
 class Request:
-    """What the user asks of the engine: the target as typed, and the code prefixes wanted and not wanted."""
+    """What the user asks of the engine: the target as typed, the code prefixes wanted and not wanted, the language,
+    the project's own rows; and the versions found, which count where none are asked for."""
 
     soc: str | None = None
     torch: str | None = None
     torch_npu: str | None = None
     select: tuple[str, ...] = ()
     ignore: tuple[str, ...] = ()
+    language: str = "en"
+    own_rows: tuple[ApiMapping, ...] = ()
+    found: Versions | None = None
 
     def target(self) -> Target:
         """The target that this means.
@@ -40,15 +47,22 @@ class Request:
                 that starts so.
         """
         _check_codes((*self.select, *self.ignore))
-        from ascend_migrate.knowledge import resolve_target
+        from ascend_migrate.knowledge import UnknownTarget, resolve_target
 
+        if self.torch_npu is None and self.torch is None and self.found is not None:
+            resolve_target(self.soc)  # what the user typed is wrong or right whatever was found
+            with suppress(UnknownTarget):  # a torch without torch_npu, say: the user did not ask for it
+                # torch follows from torch_npu, and a pair that does not fit is no reason to stop.
+                return resolve_target(
+                    self.soc, self.found.torch_npu, None if self.found.torch_npu else self.found.torch
+                )
         return resolve_target(self.soc, self.torch_npu, self.torch)
 
     def options(self, target: Target) -> EngineOptions:
         """The same in the words of the engine."""
         from ascend_migrate.engine.pipeline import EngineOptions
 
-        return EngineOptions(target, self.select, self.ignore)
+        return EngineOptions(target, self.select, self.ignore, self.language, self.own_rows)
 
 
 def _check_codes(prefixes: Sequence[str]) -> None:

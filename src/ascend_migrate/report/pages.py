@@ -20,7 +20,7 @@ from ascend_migrate.model import Level, Target
 from ascend_migrate.report.text import LEVEL_NAMES
 
 if TYPE_CHECKING:
-    from ascend_migrate.knowledge import ApiMapping, EnvironmentVariable
+    from ascend_migrate.knowledge import ApiMapping, EnvironmentVariable, Library
     from ascend_migrate.rules.base import Example, Rule
 
 _CATALOGUES = Path(__file__).parents[1] / "catalogues"
@@ -38,6 +38,15 @@ _FIXABLE: Mapping[Fixable, Text] = {
     "yes": say("a conversion fixes it"),
     "sometimes": say("a conversion fixes it where the code shows how"),
     "no": say("a conversion leaves it to a person"),
+}
+
+
+_STATUSES: Mapping[str, Text] = {
+    "works": say("Runs on the NPU as it is."),
+    "needs": say("Runs on the NPU with a plugin, another build or a newer version."),
+    "replaced": say("Something else takes its place on the NPU."),
+    "unavailable": say("Does not run on the NPU."),
+    "unknown": say("Nothing published says whether it runs on the NPU."),
 }
 
 
@@ -198,6 +207,39 @@ def variable_page(row: EnvironmentVariable, language: str = "en") -> str:
         parts.append(t(say("The NPU has no such variable.")))
     parts += [t(row.help), t(say("Source: {source}", source=row.source))]
     return _joined(parts)
+
+
+def library_page(row: Library, language: str = "en") -> str:
+    """The page of a library."""
+    t = _speaker(language)
+    parts = [f"# {row.name}", f"**{t(_STATUSES[row.status])}**", t(row.message), t(row.help)]
+    if row.min_version is not None:
+        parts.append(t(say("Needs at least version {version}.", version=row.min_version)))
+    known_by = [f"`{name}`" for name in (*row.imports, *row.distributions)]
+    parts.append(t(say("Recognized by: {names}", names=", ".join(dict.fromkeys(known_by)))))
+    parts.append(t(say("Source: {source}", source=row.source)))
+    return _joined(parts)
+
+
+def operator_page(name: str, target: Target, language: str = "en") -> str | None:
+    """The page of an aten operator (``aten::cumsum`` or ``cumsum.dim_name``); None when no torch_npu has it."""
+    from ascend_migrate import knowledge
+    from ascend_migrate.rules._translate import listed
+
+    t = _speaker(language)
+    operator = name[len("aten::") :] if name.startswith("aten::") else name
+    versions = tuple(v for v in knowledge.versions() if knowledge.surface(v).has_operator(operator))
+    if not versions:
+        return None
+    if knowledge.surface(target.torch_npu).has_operator(operator):
+        said = say("The operator has an NPU kernel in torch_npu {version}.", version=target.torch_npu)
+    else:
+        said = say(
+            "The operator has no NPU kernel in torch_npu {version}: it runs on the CPU.", version=target.torch_npu
+        )
+    where = say("NPU kernel in torch_npu {versions}.", versions=listed(versions))
+    source = say("Source: {source}", source="operators read from the torch_npu packages on PyPI")
+    return _joined([f"# `{operator}`", t(said), t(where), t(source)])
 
 
 def _speaker(language: str) -> Callable[[str], str]:

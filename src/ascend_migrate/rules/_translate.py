@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from ascend_migrate.language import say
 from ascend_migrate.model import Edit, Level, Safety
+from ascend_migrate.rules._imports import statement_stands_alone
 from ascend_migrate.syntax.names import Reference
 
 if TYPE_CHECKING:
@@ -29,6 +30,13 @@ class Translation:
     message: str = ""
     help: str = ""
     safety: Safety = "safe"
+    own: bool = False
+    """From a row of the project itself."""
+
+    @property
+    def uses_npu(self) -> bool:
+        """Whether the new name is one of PyTorch or torch_npu."""
+        return self.npu is not None and self.npu.split(".")[0] in ("torch", "torch_npu")
 
 
 def translate(context: Context, qualname: str) -> Translation | None:
@@ -77,8 +85,8 @@ def _by_row(context: Context, parts: list[str], row: ApiMapping, depth: int) -> 
     new = row.replacement(context.target)
     if new is not None:
         new = ".".join([new, *parts[depth:]])
-        return Translation(qualname, new, len(parts), row.level, row.message, row.help, row.safety)
-    return Translation(qualname, None, depth, row.level, row.message, row.help)
+        return Translation(qualname, new, len(parts), row.level, row.message, row.help, row.safety, row.own)
+    return Translation(qualname, None, depth, row.level, row.message, row.help, own=row.own)
 
 
 def _profiler(context: Context, parts: list[str]) -> Translation | None:
@@ -176,7 +184,7 @@ def uses(context: Context) -> Iterator[Use]:
     if cached is None:
         cached = []
         for reference in context.references:
-            if reference.parts[0] == "torch" and len(reference.parts) > 1:
+            if reference.parts[0] in context.roots and len(reference.parts) > 1:
                 translation = translate(context, reference.qualname)
                 if translation is not None:
                     use = Use(reference, translation)
@@ -229,7 +237,7 @@ def imported_names(context: Context) -> list[ImportedName]:
     found: list[ImportedName] = []
     for statement in context.tree.nodes(ast.ImportFrom):
         module = statement.module or ""
-        if statement.level == 0 and module.split(".")[0] == "torch":
+        if statement.level == 0 and module.split(".")[0] in context.roots:
             for alias in statement.names:
                 translation = None if alias.name == "*" else translate_import(context, module, alias.name)
                 if translation is not None:
@@ -237,7 +245,7 @@ def imported_names(context: Context) -> list[ImportedName]:
     for plain in context.tree.nodes(ast.Import):
         for alias in plain.names:
             # Without `as` the import only binds torch; what is used of it counts where it is used.
-            if alias.asname and alias.name.startswith("torch."):
+            if alias.asname and "." in alias.name and alias.name.split(".")[0] in context.roots:
                 translation = translate(context, alias.name)
                 if translation is not None:
                     found.append(ImportedName(plain, alias, translation))
@@ -298,7 +306,32 @@ def edits_for(context: Context, use: Use) -> list[Edit | None]:
             for position, attribute in enumerate(reference.attributes, reference.root_parts)
             if old[position] != new[position]
         ]
+    if not use.translation.uses_npu:
+        return _imported_edits(context, reference, new)
     root = context.name_for(new[0], reference.node)
     if root is None:
         return [None]
     return [context.edit_node(reference.node, ".".join([root, *new[1:]]))]
+
+
+def _imported_edits(context: Context, reference: Reference, new: list[str]) -> list[Edit | None]:
+    """The edits that write a name of some other package, with the import that it needs. They are only made where
+    everything is plain: an import at the top of the file that has its line for itself, and no other meaning of the
+    name of the package."""
+    module = ".".join(new[:-1])
+    home = context.scope_at(reference.node).find(new[0])
+    if home is not None and any(binding.qualname != new[0] for binding in home.bindings[new[0]]):
+        return [None]
+    edits: list[Edit | None] = [context.edit_node(reference.node, ".".join(new))]
+    top = [s for s in context.tree.module.body if isinstance(s, (ast.Import, ast.ImportFrom))]
+    if any(isinstance(s, ast.Import) and any(a.name == module and not a.asname for a in s.names) for s in top):
+        return edits
+    old = next((s for s in top if any(_binds(a, reference.root.id) for a in s.names)), None)
+    if old is None or statement_stands_alone(context, old) != "":
+        return [None]
+    at = context.source.line_end(context.tree.end(old))
+    return [*edits, Edit(at, at, f"{context.source.newline_after(at)}import {module}")]
+
+
+def _binds(alias: ast.alias, name: str) -> bool:
+    return (alias.asname or alias.name.split(".")[0]) == name

@@ -67,7 +67,7 @@ class CudaImports(Rule):
 
     def check(self, context: Context) -> Iterator[Finding]:
         for statement in context.tree.nodes(ast.ImportFrom):
-            if statement.level == 0 and (statement.module or "").split(".")[0] == "torch":
+            if statement.level == 0 and (statement.module or "").split(".")[0] in context.roots:
                 yield from self._import_from(context, statement)
         for plain in context.tree.nodes(ast.Import):
             yield from self._import(context, plain)
@@ -109,7 +109,7 @@ class CudaImports(Rule):
                     places=", ".join(places),
                 ),
                 edits=self._edits(context, statement, moved, kept),
-                uses_npu=True,
+                uses_npu=any(m.module.split(".")[0] in ("torch", "torch_npu") for m in moved),
             )
 
     def _edits(
@@ -165,5 +165,9 @@ class CudaImports(Rule):
                 context.memo.setdefault("moved_imports", set()).add(statement)
             edit = None if place is None else Edit(place[0], place[1], new)
             yield context.finding(
-                self, statement, say("{old} is {new} on the NPU", old=alias.name, new=new), edits=[edit]
+                self,
+                statement,
+                say("{old} is {new} on the NPU", old=alias.name, new=new),
+                edits=[edit],
+                uses_npu=translation.uses_npu,
             )
