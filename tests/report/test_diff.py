@@ -115,3 +115,18 @@ def test_the_tools_take_it(tmp_path: Path, tool: str) -> None:
     command = ["patch", "-p1", "--binary"] if tool == "patch" else ["git", "apply", "--whitespace=nowarn", "-"]
     subprocess.run(command, input=b"".join(diffs), cwd=tmp_path, check=True, capture_output=True)
     assert {name: (tmp_path / name).read_bytes() for name in wanted} == wanted
+
+
+def test_lines_that_stay_between_changes_are_context() -> None:
+    old = b"a = x.cuda()\nkeep\nb = y.cuda()\nkeep too\nc = z.cuda()\n"
+    diff = unified("f.py", old, old.replace(b".cuda()", b".npu()"))
+    assert diff.splitlines()[3:] == [
+        b"-a = x.cuda()",
+        b"+a = x.npu()",
+        b" keep",
+        b"-b = y.cuda()",
+        b"+b = y.npu()",
+        b" keep too",
+        b"-c = z.cuda()",
+        b"+c = z.npu()",
+    ]

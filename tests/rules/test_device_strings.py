@@ -92,6 +92,8 @@ YES = [
     # tables by device type
     "table = {'cuda': 1, 'cpu': 2}",
     "table = {'cuda': f, 'x': g}\ntable[device]",
+    "class C:\n    def f(self):\n        self.seen = {'cuda': 1, 'cpu': 2}\n        self.seen['cuda'] += 1",
+    "for name, n in [('cuda', 1), ('cpu', 2)]:\n    ok = name == x.device.type",
     "w = {'cuda': 'cuda:0', 'cpu': 'cpu'}[device_type]",
 ]
 

@@ -15,6 +15,9 @@ _CONTEXT = 3
 _WINDOW = 100
 """Lines looked ahead for the place where two texts agree again."""
 
+_REFINABLE = 40_000
+"""Lines times lines: what ``difflib`` does in some milliseconds."""
+
 _AGREE = 3
 """Lines that must be equal there, if there are so many."""
 
@@ -125,8 +128,22 @@ def _changes(old: list[bytes], new: list[bytes]) -> Iterator[_Change]:
         skip_old, skip_new = _resume(old[i : min(i + _WINDOW, stop_old)], new[j : min(j + _WINDOW, stop_new)])
         if skip_old is None or skip_new is None:
             skip_old, skip_new = stop_old - i, stop_new - j
-        yield _Change(i, i + skip_old, j, j + skip_new)
+        yield from _refined(old, new, _Change(i, i + skip_old, j, j + skip_new))
         i, j = i + skip_old, j + skip_new
+
+
+def _refined(old: list[bytes], new: list[bytes], change: _Change) -> Iterator[_Change]:
+    """The same without the equal lines in its midst, where it is small enough for ``difflib`` to find them."""
+    lines, new_lines = old[change.old_start : change.old_stop], new[change.new_start : change.new_stop]
+    if len(lines) * len(new_lines) > _REFINABLE:
+        yield change
+        return
+    from difflib import SequenceMatcher
+
+    for kind, start, stop, new_start, new_stop in SequenceMatcher(None, lines, new_lines, False).get_opcodes():
+        if kind != "equal":
+            i, j = change.old_start, change.new_start
+            yield _Change(i + start, i + stop, j + new_start, j + new_stop)
 
 
 def _resume(old: list[bytes], new: list[bytes]) -> tuple[int, int] | tuple[None, None]:

@@ -189,6 +189,11 @@ class Devices:
             for target in assign.targets:
                 if isinstance(target, (ast.Tuple, ast.List)) and len(target.elts) == len(parent.elts):
                     return self._target(target.elts[index], kind)
+        rows = self.tree.parents[assign] if isinstance(assign, (ast.List, ast.Tuple)) else None
+        if isinstance(rows, (ast.For, ast.comprehension)) and rows.iter is assign:
+            target = rows.target  # `for name, backend in [("cuda", "nccl"), ...]`
+            if isinstance(target, (ast.Tuple, ast.List)) and len(target.elts) == len(parent.elts):
+                return self._target(target.elts[parent.elts.index(node)], kind)
         return self._reaches(parent, kind)
 
     def _in_formattedvalue(self, node: ast.expr, parent: ast.FormattedValue, kind: LiteralKind) -> Verdict:
@@ -253,16 +258,24 @@ class Devices:
 
     def _in_subscript(self, node: ast.expr, parent: ast.Subscript, kind: LiteralKind) -> Verdict:
         if node is parent.slice:
-            base = parent.value
-            if isinstance(base, ast.Name):
-                scope = self.tree.scope_of_name[base].find(base.id)
-                for binding in scope.bindings[base.id] if scope else ():
-                    if isinstance(binding.value, ast.Dict) and self._table(binding.value, kind).answer == "yes":
-                        return Verdict("yes", "looks up a table by device", binding.value)
+            for table in self._tables_of(parent.value):
+                if self._table(table, kind).answer == "yes":
+                    return Verdict("yes", "looks up a table by device", table)
             return Verdict("unknown", "an index that may be anything")
         if isinstance(node, (ast.List, ast.Tuple, ast.Dict)):
             return self._reaches(parent, kind)
         return Verdict("unknown", "nothing around it says device or backend")
+
+    def _tables_of(self, holder: ast.expr) -> list[ast.Dict]:
+        """The dict displays that a variable or attribute is given in this file."""
+        if isinstance(holder, ast.Name):
+            scope = self.tree.scope_of_name[holder].find(holder.id)
+            bindings = scope.bindings[holder.id] if scope else []
+        elif isinstance(holder, ast.Attribute):
+            bindings = self.tree.attribute_bindings.get(holder.attr, [])
+        else:
+            bindings = []
+        return [binding.value for binding in bindings if isinstance(binding.value, ast.Dict)]
 
     def _in_compare(self, node: ast.expr, parent: ast.Compare, kind: LiteralKind) -> Verdict:
         sides = [parent.left, *parent.comparators]
