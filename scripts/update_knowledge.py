@@ -5,10 +5,15 @@
     python scripts/update_knowledge.py --check          compare them with what is shipped, write nothing
     python scripts/update_knowledge.py --check 2.13.0   one version only
     python scripts/update_knowledge.py --live 2.13.0    compare what is shipped with the imported package
+    python scripts/update_knowledge.py --apis TABLE.csv write what becomes of PyTorch's own APIs
 
 A package is downloaded with ``pip download --no-deps`` and read as an archive: its Python files with
 ``ast``, its two operator lists with a YAML parser. Nothing of it is imported (except by ``--live``, in a
 process of its own). Wheels are kept in ``--wheels DIR`` so that a second run downloads nothing.
+
+``--apis`` needs the newest PyTorch that is supported, and ``expecttest``: it runs PyTorch's functions to see which
+operators they come down to, and compares them with the operators that are shipped; TABLE.csv holds the tables of
+native APIs of torch_npu's documentation, see ``native_apis.py``. ``--trace FILE`` takes a trace made before.
 
 What the reading cannot see: names that only C++ adds. They are few and are derived from what causes them:
 the custom operators of the YAML lists, which torch_npu copies into its own namespace, and its extra dtypes.
@@ -36,12 +41,14 @@ import yaml
 ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT / "src"), str(ROOT / "scripts")]
 
+import native_apis  # noqa: E402
 from live_torch_npu import LiveError, live_names  # noqa: E402
 
 from ascend_migrate import knowledge  # noqa: E402
 from ascend_migrate.knowledge._versions import version_key  # noqa: E402
 
 SHIPPED = ROOT / "src" / "ascend_migrate" / "knowledge" / "data" / "torch_npu.json"
+SHIPPED_APIS = SHIPPED.with_name("native_api.json")
 PACKAGE = "torch-npu"
 WHEEL_PYTHON = "3.11"
 """One Python for which every version has a wheel; the Python files are the same in all of them."""
@@ -702,12 +709,16 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--check", action="store_true", help="compare with the shipped data, write nothing")
     parser.add_argument("--live", action="store_true", help="compare the shipped data with the imported package")
     parser.add_argument("--wheels", type=Path, help="keep the downloaded wheels in this directory")
+    parser.add_argument("--apis", type=Path, metavar="TABLE", help="write native_api.json, with this documentation")
+    parser.add_argument("--trace", type=Path, help="what scripts/trace_operators.py wrote (with --apis)")
     options = parser.parse_args(arguments)
     if options.versions and not (options.check or options.live):
         parser.error("the data is written for all versions at once; name versions with --check or --live only")
     if options.live and len(options.versions) != 1:
         parser.error("--live wants one version, the one whose torch is installed")
     with tempfile.TemporaryDirectory(prefix="torch-npu-wheels-") as scratch:
+        if options.apis:
+            return _apis(options.apis, options.trace, Path(scratch))
         directory = options.wheels or Path(scratch)
         directory.mkdir(parents=True, exist_ok=True)
         try:
@@ -734,6 +745,14 @@ def _run(versions: list[str], directory: Path, *, check: bool) -> int:
     for line in differences:
         print(line)
     return 1 if differences else 0
+
+
+def _apis(table: Path, trace: Path | None, scratch: Path) -> int:
+    traced = json.loads(trace.read_text(encoding="utf-8")) if trace else native_apis.trace(scratch)
+    content = native_apis.document(traced, native_apis.read_documentation(table))
+    SHIPPED_APIS.write_text(native_apis.dump(content), encoding="utf-8")
+    print(f"wrote {SHIPPED_APIS} ({SHIPPED_APIS.stat().st_size} bytes)", file=sys.stderr)
+    return 0
 
 
 def _live(version: str, directory: Path, scratch: Path) -> int:
