@@ -13,12 +13,14 @@ from ascend_migrate.model import Edit, Finding
 from ascend_migrate.rules.base import Context, Example, Rule
 
 _FUNCTION = "torch.set_default_tensor_type"
-_FLOAT = "torch.cuda.FloatTensor"
+_DEVICES = {"torch.cuda.FloatTensor": "npu", "torch.FloatTensor": "cpu"}
 
 
 def sets_default_type(context: Context, argument: ast.AST) -> bool:
-    """Whether ``argument`` is what a call of ``set_default_tensor_type`` gets."""
+    """Whether ``argument`` is what a call of ``set_default_tensor_type`` gets, perhaps on a condition."""
     parent = context.tree.parent(argument)
+    while isinstance(parent, ast.IfExp) and argument is not parent.test:
+        argument, parent = parent, context.tree.parent(parent)
     return isinstance(parent, ast.Call) and argument in parent.args and context.qualname(parent.func) == _FUNCTION
 
 
@@ -37,6 +39,11 @@ class DefaultTensorType(Rule):
             'import torch\nimport torch_npu  # noqa: F401\n\ntorch.set_default_device("npu")\n',
         ),
         Example("import torch\n\ntorch.set_default_tensor_type('torch.cuda.HalfTensor')\n", codes=("NPU124",)),
+        Example(
+            "import torch\n\n"
+            "torch.set_default_tensor_type('torch.cuda.FloatTensor' if args.cuda else 'torch.FloatTensor')\n",
+            "import torch\nimport torch_npu  # noqa: F401\n\ntorch.set_default_device('npu' if args.cuda else 'cpu')\n",
+        ),
         Example("import torch\n\ntorch.set_default_tensor_type(torch.DoubleTensor)\n", codes=()),
     )
 
@@ -44,22 +51,16 @@ class DefaultTensorType(Rule):
         for call in context.tree.nodes(ast.Call):
             if context.qualname(call.func) != _FUNCTION or len(call.args) != 1 or context.knows_npu(call):
                 continue
-            (argument,) = call.args
-            if isinstance(argument, ast.Constant):
-                given = str(argument.value)
-                quote = context.tree.text(argument)[-1]
-            else:
-                given = context.qualname(argument) or ""
-                text = context.source.text
-                quote = "'" if text.count("'") > text.count('"') else '"'
-            if not given.startswith("torch.cuda."):
+            types = list(_branches(call.args[0]))
+            named = [self._type(context, node) for node in types]
+            if not any(name.startswith("torch.cuda.") for name in named):
                 continue
             edits: list[Edit] = []
-            if given == _FLOAT and isinstance(call.func, ast.Attribute):
-                edits = [
-                    context.edit_attribute(call.func, "set_default_device"),
-                    context.edit_node(argument, f"{quote}npu{quote}"),
-                ]
+            if isinstance(call.func, ast.Attribute) and all(name in _DEVICES for name in named):
+                edits.append(context.edit_attribute(call.func, "set_default_device"))
+                for node, name in zip(types, named):
+                    quote = self._quote(context, node)
+                    edits.append(context.edit_node(node, f"{quote}{_DEVICES[name]}{quote}"))
             yield context.finding(
                 self,
                 call,
@@ -68,3 +69,21 @@ class DefaultTensorType(Rule):
                 edits=edits,
                 safety="review",
             )
+
+    def _type(self, context: Context, node: ast.expr) -> str:
+        return str(node.value) if isinstance(node, ast.Constant) else context.qualname(node) or ""
+
+    def _quote(self, context: Context, node: ast.expr) -> str:
+        """The quote of the literal, or the one that the file uses more often."""
+        if isinstance(node, ast.Constant):
+            return context.tree.text(node)[-1]
+        text = context.source.text
+        return "'" if text.count("'") > text.count('"') else '"'
+
+
+def _branches(node: ast.expr) -> Iterator[ast.expr]:
+    if isinstance(node, ast.IfExp):
+        yield from _branches(node.body)
+        yield from _branches(node.orelse)
+    else:
+        yield node
