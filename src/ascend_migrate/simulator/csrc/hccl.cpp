@@ -11,8 +11,10 @@
 #include <torch/csrc/distributed/c10d/Work.hpp>
 #include <torch/csrc/distributed/c10d/reducer_timer.hpp>
 
+#include <algorithm>
 #include <mutex>
 #include <set>
+#include <utility>
 
 namespace simulated_npu {
 namespace {
@@ -82,6 +84,26 @@ class PointToPointWork final : public Work {
  private:
   WorkPointer inner_;
   Tensors aliases_;
+};
+
+// The sends and receives of a coalescing block, as one.
+class CoalescedWork final : public Work {
+ public:
+  explicit CoalescedWork(std::vector<WorkPointer> parts) : Work(-1, OpType::COALESCED), parts_(std::move(parts)) {}
+  bool isCompleted() override {
+    return std::all_of(parts_.begin(), parts_.end(), [](const auto& part) { return part->isCompleted(); });
+  }
+  bool isSuccess() const override {
+    return std::all_of(parts_.begin(), parts_.end(), [](const auto& part) { return part->isSuccess(); });
+  }
+  bool wait(std::chrono::milliseconds timeout) override {
+    for (auto& part : parts_) part->wait(timeout);
+    return true;
+  }
+  void synchronize() override { wait(kNoTimeout); }
+
+ private:
+  std::vector<WorkPointer> parts_;
 };
 
 WorkPointer finished(OpType type, Tensors results) {
@@ -230,7 +252,8 @@ class Hccl final : public Backend {
     }
     auto from = at::cat(flat);
     auto to = at::empty({total}, from.options());
-    gloo().alltoall_base(to, from, output_sizes, input_sizes, options)->wait();
+    auto sizes = output_sizes;  // gloo takes the vectors it is given
+    gloo().alltoall_base(to, from, sizes, input_sizes, options)->wait();
     auto parts = to.split_with_sizes(output_sizes);
     for (size_t i = 0; i < outputs.size(); ++i) host(outputs[i]).copy_(parts[i].view(outputs[i].sizes()));
     return finished(OpType::ALLTOALL, outputs);
@@ -239,19 +262,19 @@ class Hccl final : public Backend {
   WorkPointer send(Tensors& tensors, int destination, int tag) override {
     auto aliases = host(tensors);
     auto inner = gloo().send(aliases, destination, tag);
-    return c10::make_intrusive<PointToPointWork>(OpType::SEND, std::move(inner), std::move(aliases));
+    return under_way(OpType::SEND, std::move(inner), std::move(aliases));
   }
 
   WorkPointer recv(Tensors& tensors, int source, int tag) override {
     auto aliases = host(tensors);
     auto inner = gloo().recv(aliases, source, tag);
-    return c10::make_intrusive<PointToPointWork>(OpType::RECV, std::move(inner), std::move(aliases));
+    return under_way(OpType::RECV, std::move(inner), std::move(aliases));
   }
 
   WorkPointer recvAnysource(Tensors& tensors, int tag) override {
     auto aliases = host(tensors);
     auto inner = gloo().recvAnysource(aliases, tag);
-    return c10::make_intrusive<PointToPointWork>(OpType::RECVANYSOURCE, std::move(inner), std::move(aliases));
+    return under_way(OpType::RECVANYSOURCE, std::move(inner), std::move(aliases));
   }
 
   WorkPointer barrier(const BarrierOptions& options) override {
@@ -262,15 +285,24 @@ class Hccl final : public Backend {
   void setSequenceNumberForGroup() override { gloo().setSequenceNumberForGroup(); }
   uint64_t getSequenceNumberForGroup() override { return gloo().getSequenceNumberForGroup(); }
 
-  // Everything inside a coalescing block has been done by the time it ends.
+  // The collectives of a coalescing block have been done by the time it ends; its sends and receives have not.
   bool supportsCoalescing() const override { return true; }
-  void startCoalescing() override {}
-  WorkPointer endCoalescing() override { return finished(OpType::COALESCED, {}); }
+  void startCoalescing() override { coalescing_ = true; }
+  WorkPointer endCoalescing() override {
+    coalescing_ = false;
+    return c10::make_intrusive<CoalescedWork>(std::exchange(coalesced_, {}));
+  }
 
  private:
   Backend& gloo() {
     TORCH_CHECK(gloo_, "this hccl process group has been destroyed");
     return *gloo_;
+  }
+
+  WorkPointer under_way(OpType type, WorkPointer inner, Tensors aliases) {
+    WorkPointer work = c10::make_intrusive<PointToPointWork>(type, std::move(inner), std::move(aliases));
+    if (coalescing_) coalesced_.push_back(work);
+    return work;
   }
 
   void divide_by_size(Tensors& aliases) {
@@ -296,6 +328,8 @@ class Hccl final : public Backend {
   }
 
   c10::intrusive_ptr<Backend> gloo_;
+  bool coalescing_ = false;
+  std::vector<WorkPointer> coalesced_;
 };
 
 void end_all_threads() {
