@@ -316,3 +316,62 @@ class TestTerminal:
         shown = self.show(repo, cli_environment, *options, **variables)
         assert "\x1b" not in shown
         assert "repo/train.py:1:5 ACM101 OLD does not run on the NPU" in shown
+
+
+def test_a_baseline_leaves_what_is_new(cli, repo: Path, tmp_path: Path) -> None:
+    done = cli("analyze", "repo", "--write-baseline", "known.json")
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"4 findings written to known.json.\n")
+    done = cli("analyze", "repo", "--baseline", "known.json")
+    assert (done.returncode, done.stdout) == (0, b"")
+    assert lines(done.stderr)[:2] == ["Nothing to migrate; 3 files scanned.", "4 findings of the baseline not shown."]
+    (repo / "train.py").write_text("\n\n" + (repo / "train.py").read_text() + "b = OLD\n")
+    done = cli("analyze", "train.py", "--baseline", tmp_path / "known.json", cwd=repo)
+    assert lines(done.stdout) == ["train.py:6:5 ACM101 OLD does not run on the NPU"]
+    assert done.returncode == 1
+    (repo / "ascend-migrate.toml").write_text('baseline = "../known.json"\n')
+    assert len(lines(cli("analyze", "repo").stdout)) == 1
+    done = cli("analyze", "repo", "--baseline", "none.json")
+    assert (done.returncode, done.stderr) == (2, b"error: none.json: cannot be read: No such file or directory\n")
+
+
+def test_where_the_versions_come_from(cli, repo: Path) -> None:
+    def last(*options: str) -> str:
+        return lines(cli("analyze", "repo", *options).stderr)[-1]
+
+    assert last() == "For 910b with torch 2.7.1 and torch_npu 2.7.1 (the default; --torch-npu chooses)."
+    assert last("--torch-npu", "2.7.1") == "For 910b with torch 2.7.1 and torch_npu 2.7.1."
+    (repo / "requirements.txt").write_text("torch==2.7.1\n")
+    assert last() == "For 910b with torch 2.7.1 and torch_npu 2.7.1 (from requirements.txt)."
+    (repo / "requirements.txt").write_text("torch==1.8.0\n")
+    assert last().endswith("(the default: there is no torch_npu for torch 1.8.0).")
+    assert cli("analyze", "repo", "--quiet").stderr == b""
+
+
+def test_a_version_that_is_not_known_is_mapped_and_said_so(spawn, tmp_path: Path) -> None:
+    from ascend_migrate.cli.options import tell_target
+    from ascend_migrate.engine.project import Request
+
+    request = Request(torch_npu="2.7.1.post1")
+    told = tell_target(request, request.target())
+    assert told == [
+        "For 910b with torch 2.7.1 and torch_npu 2.7.1.",
+        "torch_npu 2.7.1.post1 is not known; what is said holds for 2.7.1, the nearest known one.",
+    ]
+
+
+def test_own_rows_of_the_configuration(cli, repo: Path) -> None:
+    (repo / "ascend-migrate.toml").write_text('rules = ["rows.yaml"]\n')
+    done = cli("analyze", "repo")
+    assert done.returncode == 2
+    assert lines(done.stderr) == [f"error: {repo / 'rows.yaml'}: cannot be read: No such file or directory"]
+    (repo / "rows.yaml").write_text('- cuda: mylib.sync\n  npu: null\n  message: "No."\n')
+    assert cli("analyze", "repo").returncode == 1
+
+
+def test_chinese(cli, repo: Path, cli_environment: dict[str, str]) -> None:
+    said = lines(cli("analyze", "repo", "--lang", "zh").stderr)
+    assert said[0] == "在 2 个文件中发现 4 个问题（3 个错误, 1 个警告）；共扫描 3 个文件。"
+    cli_environment.update(LC_ALL="zh_CN.UTF-8")
+    assert lines(cli("analyze", "repo").stderr) == said
+    cli_environment.update(LC_ALL="C", LANG="zh_CN.UTF-8")
+    assert lines(cli("analyze", "repo").stderr)[0].startswith("4 findings")

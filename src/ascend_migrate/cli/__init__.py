@@ -28,6 +28,10 @@ COMMANDS: dict[str, tuple[str, str]] = {
         "ascend_migrate.cli.run:run_command",
         "Launch a script on one card, on many, or on a simulated NPU.",
     ),
+    "doctor": (
+        "ascend_migrate.cli.doctor:doctor_command",
+        "Check this machine: cards, driver, CANN, Python, torch_npu, HCCL.",
+    ),
     "explain": (
         "ascend_migrate.cli.explain:explain_command",
         "Tell about a code, an API, a library, a variable, an error.",

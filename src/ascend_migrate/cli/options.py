@@ -232,7 +232,7 @@ def tell_target(request: Request, target: Target) -> list[str]:
     asked = request.torch_npu or (request.found.torch_npu if request.torch is None and request.found else None)
     if asked is not None and asked != target.torch_npu:
         told = template(
-            "torch_npu {asked} is not known; what is said holds for {mapped}, the nearest known one that is not newer.",
+            "torch_npu {asked} is not known; what is said holds for {mapped}, the nearest known one.",
             asked=asked,
             mapped=target.torch_npu,
         )

@@ -21,7 +21,7 @@ MARKER = b"ascend-migrate:"
 """Only a file that holds this is looked through for comments."""
 
 _PRAGMA = re.compile(
-    r"#\s*ascend-migrate:\s*(?P<what>ignore-file|ignore)(?![\w-])(?:\s*\[(?P<codes>[^\]]*)\])?(?P<open>\s*\[)?",
+    r"(?:#|//)\s*ascend-migrate:\s*(?P<what>ignore-file|ignore)(?![\w-])(?:\s*\[(?P<codes>[^\]]*)\])?(?P<open>\s*\[)?",
     re.IGNORECASE,
 )
 _CODE = re.compile(r"NPU\d{0,3}")
@@ -80,15 +80,15 @@ def of_python(text: str) -> Pragmas:
 
 
 def of_lines(text: str) -> Pragmas:
-    """The pragmas of a file in another language with ``#`` comments: each counts for its line, or, on a line of its
-    own, for the next."""
+    """The pragmas of a file in another language, with ``#`` or ``//`` comments: each counts for its line, or, on a
+    line of its own, for the next."""
     found = Pragmas()
     for number, line in enumerate(text.splitlines(), start=1):
         what, codes = _read(line)
         if what == "file":
             found.file += codes
         elif what == "line":
-            found._add((number + 1 if line.lstrip().startswith("#") else number,), codes)
+            found._add((number + 1 if line.lstrip().startswith(("#", "//")) else number,), codes)
     return found
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import codecs
 from typing import TYPE_CHECKING
 
+from ascend_migrate.engine import pragmas
 from ascend_migrate.language import in_language
 from ascend_migrate.model import Finding, Level
 from ascend_migrate.syntax.text import SourceText
@@ -38,7 +39,12 @@ class Findings:
             )
 
     def sorted(self) -> tuple[Finding, ...]:
-        return tuple(sorted(self._found, key=lambda finding: finding.sort_key))
+        """The findings in the order of their places, without those that a comment in the file leaves out."""
+        found = self._found
+        if found and pragmas.MARKER.decode() in self.source.text:
+            asked = pragmas.of_lines(self.source.text)
+            found = [finding for finding in found if not asked.ignores(finding)]
+        return tuple(sorted(found, key=lambda finding: finding.sort_key))
 
 
 def decode(data: bytes) -> SourceText:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from ascend_migrate.language import say
 from ascend_migrate.model import Edit, Level, Safety
 from ascend_migrate.rules._imports import statement_stands_alone
+from ascend_migrate.rules.base import dotted_marker
 from ascend_migrate.syntax.names import Reference
 
 if TYPE_CHECKING:
@@ -58,16 +59,12 @@ def translate(context: Context, qualname: str) -> Translation | None:
 
 @cache
 def name_markers() -> tuple[str, ...]:
-    """What a file must hold to have any name with a translation: ``cuda``, or all parts of a row's name.
-
-    However a name is imported, all its parts are written somewhere; one alone (``version``, ``gather``) is in
-    too many files.
-    """
+    """What a file must hold to have any name with a translation: ``cuda``, or all parts of a row's name."""
     from ascend_migrate import knowledge
 
-    rows = {frozenset(row.name.split(".")[1:]) for row in knowledge.api_mappings() if "cuda" not in row.name}
-    least = [row for row in rows if not any(other < row for other in rows)]
-    return ("cuda", "ProfilerActivity.CUDA", *sorted("&".join(sorted(row)) for row in least))
+    rows = {row.name: frozenset(row.name.split(".")) for row in knowledge.api_mappings() if "cuda" not in row.name}
+    least = [name for name, parts in rows.items() if not any(other < parts for other in rows.values())]
+    return ("cuda", "ProfilerActivity.CUDA", *sorted(map(dotted_marker, least)))
 
 
 def _row(context: Context, parts: list[str]) -> tuple[ApiMapping | None, int]:
@@ -300,7 +297,13 @@ def edits_for(context: Context, use: Use) -> list[Edit | None]:
     """The edits that spell ``use`` for the NPU; holds a None when a name it needs is not at hand there."""
     reference, new = use.reference, (use.translation.npu or "").split(".")
     old = reference.parts
-    if len(new) == len(old) and _root_becomes(context, old[: reference.root_parts], new[: reference.root_parts]):
+    # What the module of another package is called, its import decides; PyTorch's are all there with `import torch`.
+    at_hand = use.translation.uses_npu or reference.root_parts >= len(old) - 1 or list(old[:-1]) == new[:-1]
+    if (
+        at_hand
+        and len(new) == len(old)
+        and _root_becomes(context, old[: reference.root_parts], new[: reference.root_parts])
+    ):
         return [
             context.edit_attribute(attribute, new[position])
             for position, attribute in enumerate(reference.attributes, reference.root_parts)
