@@ -11,10 +11,11 @@ from functools import lru_cache
 from ascend_migrate import knowledge
 from ascend_migrate.engine import pragmas
 from ascend_migrate.engine.index import ProjectIndex
+from ascend_migrate.engine.scout import Scout
 from ascend_migrate.knowledge.mappings import ApiMapping, RowIndex
 from ascend_migrate.model import Edit, FileError, FileReport, Finding, Target
 from ascend_migrate.rules import all_rules
-from ascend_migrate.rules.base import Context, ProjectFacts, Rule
+from ascend_migrate.rules.base import Context, ProjectFacts, Rule, dotted_marker
 from ascend_migrate.syntax.newer import is_readable
 from ascend_migrate.syntax.text import DecodeError, SourceText, apply_edits
 from ascend_migrate.syntax.tree import ParseError, parse
@@ -70,14 +71,19 @@ def _rules(options: EngineOptions) -> tuple[Rule, ...]:
 
 
 @lru_cache(maxsize=8)
-def _byte_markers(options: EngineOptions) -> tuple[tuple[Rule, tuple[bytes, ...]], ...]:
+def _markers(options: EngineOptions) -> tuple[tuple[Rule, frozenset[str]], ...]:
     own = _own_markers(options)
-    return tuple((rule, tuple(m.encode() for m in (*rule.all_markers, *own))) for rule in _rules(options))
+    return tuple((rule, frozenset((*rule.all_markers, *own))) for rule in _rules(options) if not rule.runs_last)
+
+
+@lru_cache(maxsize=8)
+def _scout(options: EngineOptions) -> Scout:
+    return Scout(marker for _, markers in _markers(options) for marker in markers)
 
 
 def _own_markers(options: EngineOptions) -> tuple[str, ...]:
     """What a file must hold to have any name that the project's own rows speak of."""
-    return tuple(sorted({row.name.rpartition(".")[2] for row in options.own_rows}))
+    return tuple(sorted({dotted_marker(row.name) for row in options.own_rows}))
 
 
 @lru_cache(maxsize=8)
@@ -91,19 +97,9 @@ def _mapping(options: EngineOptions) -> Callable[[str], ApiMapping | None]:
 
 def _wanted(data: bytes, options: EngineOptions, facts: ProjectFacts) -> list[Rule]:
     """The rules that can have something to say about ``data``, by a look at its bytes."""
-    present: dict[bytes, bool] = {}
-
-    def holds(marker: bytes) -> bool:
-        if marker not in present:
-            present[marker] = all(part in data for part in marker.split(b"&"))
-        return present[marker]
-
-    wanted = [
-        rule
-        for rule, markers in _byte_markers(options)
-        if not rule.runs_last and any(holds(marker) for marker in markers)
-    ]
-    entry = facts.uses_cuda and holds(b"__main__") and holds(b"torch")
+    held = _scout(options).held(data)
+    wanted = [rule for rule, markers in _markers(options) if not markers.isdisjoint(held)]
+    entry = facts.uses_cuda and b"__main__" in data and b"torch" in data
     wanted += [rule for rule in _rules(options) if rule.runs_last and (wanted or entry)]
     return wanted
 

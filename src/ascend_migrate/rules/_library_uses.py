@@ -55,8 +55,8 @@ def library_markers() -> tuple[str, ...]:
             elif len(parts) > 1 or len(name) <= _SHORT:
                 markers.update((f"import {parts[0]}", f"from {parts[0]}"))
             else:
-                markers.add(name)
-    return tuple(sorted(m for m in markers if not any(o != m and o in m for o in markers)))
+                markers.add(f"={name}")
+    return tuple(sorted(markers))
 
 
 def library_uses(context: Context) -> list[LibraryUse]:

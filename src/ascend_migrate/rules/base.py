@@ -70,6 +70,11 @@ class ProjectFacts:
     cuda_sources: Mapping[str, CudaSource] = field(default_factory=dict)
 
 
+def dotted_marker(name: str) -> str:
+    """The marker for a dotted name: however it is imported, all its parts are words somewhere in the file."""
+    return "&".join(f"={part}" for part in sorted(set(name.split("."))))
+
+
 class Rule:
     """Base of all rules. Subclasses set the class attributes and define :meth:`check`."""
 
@@ -80,7 +85,8 @@ class Rule:
     level: ClassVar[Level]
     """The level of its findings where nothing more is known."""
     markers: ClassVar[tuple[str, ...]] = ("cuda",)
-    """The file is only shown to the rule when its text holds one of these: of ``a&b`` both ``a`` and ``b``."""
+    """The file is only shown to the rule when its text holds one of these; see :mod:`ascend_migrate.engine.scout`:
+    ``a&b`` asks for both, ``=a`` for the whole word, and a whole word costs next to nothing."""
     examples: ClassVar[tuple[Example, ...]] = ()
     runs_last: ClassVar[bool] = False
     """Runs after all others, on every file that another rule looks at and on the scripts (``__main__``) of a

@@ -25,8 +25,8 @@ class Corrector:
     """Gives the f-strings of a tree exact positions while the tree is walked, before their insides are reached."""
 
     def __init__(self, markers: tuple[str, ...]) -> None:
-        """``markers``: only f-strings whose text holds one of them (of ``a&b``, the ``b``) are worth it."""
-        self._markers = tuple(marker.rpartition("&")[2] for marker in markers)
+        """``markers``: only f-strings whose text holds one of them (of ``a&=b``, the ``b``) are worth it."""
+        self._markers = tuple(marker.rpartition("&")[2].lstrip("=") for marker in markers)
         self._placed: set[ast.JoinedStr] = set()
 
     def correct(self, tree: Tree, node: ast.JoinedStr) -> None:
