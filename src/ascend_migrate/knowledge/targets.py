@@ -55,6 +55,8 @@ class Soc:
     """The default of ``torch.npu.set_compile_mode(jit_compile=...)``."""
     internal_format: bool | None
     """The default of ``torch.npu.config.allow_internal_format``."""
+    float16_matmul: bool | None
+    """Whether matrix products of float32 are computed in float16 by default."""
     inference: bool
     """Made for inference: training may lack operators."""
     facts: tuple[Fact, ...]
@@ -95,6 +97,7 @@ def socs() -> tuple[Soc, ...]:
             inf_nan=row["inf_nan"],
             jit_compile=row["jit_compile"],
             internal_format=row["internal_format"],
+            float16_matmul=row["float16_matmul"],
             inference=row["inference"],
             facts=tuple(Fact(fact["text"], fact["source"]) for fact in row["facts"]),
         )

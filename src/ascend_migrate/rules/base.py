@@ -108,11 +108,12 @@ class Rule:
 
     @classmethod
     def documentation(cls) -> str:
-        """The docstring of the module that defines the rule."""
+        """The docstring of the rule, where it has one, and of the module that defines it."""
         import inspect
         import sys
 
-        return inspect.cleandoc(sys.modules[cls.__module__].__doc__ or "")
+        texts = (cls.__dict__.get("__doc__"), sys.modules[cls.__module__].__doc__)
+        return "\n\n".join(inspect.cleandoc(text) for text in texts if text)
 
 
 class Context:
