@@ -48,9 +48,7 @@ def process(path: str, data: bytes, options: EngineOptions, index: ProjectIndex)
     message = say(
         "A CUDA source of {lines} lines, which nothing compiles for the NPU: {content}.",
         lines=lines,
-        content=say("{count} kernels ({names})", count=len(kernels), names=_listed(kernels))
-        if kernels
-        else say("no kernel of its own"),
+        content=say("kernels {names}", names=_listed(kernels)) if kernels else say("no kernel of its own"),
     )
     needs = sorted(set(_INCLUDE.findall(code)))
     help: str = say("Use an operator of torch or torch_npu, or port the kernels to Ascend C or triton-ascend.")
@@ -58,7 +56,7 @@ def process(path: str, data: bytes, options: EngineOptions, index: ProjectIndex)
         help = say("{help} It rests on {libraries}.", help=help, libraries=_listed(needs))
     ptx = len(_PTX.findall(code))
     if ptx:
-        help = say("{help} It has {count} pieces of PTX, NVIDIA's assembler.", help=help, count=ptx)
+        help = say("{help} PTX, NVIDIA's assembler, stands in it {count} times.", help=help, count=ptx)
     if used is not None:
         help = say("{help} Built by {builders}.", help=help, builders=_listed(list(used.builders)))
         if used.callers:

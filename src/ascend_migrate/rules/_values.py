@@ -25,15 +25,28 @@ def places_of(context: Context, node: ast.expr) -> Iterator[ast.expr]:
 
 
 def reads(context: Context, target: ast.Name) -> Iterator[ast.Name]:
-    """The reads of a variable, when ``target`` is the only place that assigns it."""
-    scope = context.tree.scope_of_name.get(target)
-    if scope is None or len(scope.bindings[target.id]) != 1:
+    """The reads of a variable that give what ``target`` was assigned.
+
+    When it is assigned elsewhere too, only reads in the same block before the next assignment are certain.
+    """
+    tree = context.tree
+    scope = tree.scope_of_name.get(target)
+    if scope is None:
         return
-    for use in context.tree.nodes(ast.Name):
-        if use.id == target.id and isinstance(use.ctx, ast.Load):
-            home = context.tree.scope_of_name[use].find(use.id)
-            if home is scope:
-                yield use
+    bindings = scope.bindings[target.id]
+    start, limit, block = 0, len(context.source.text) + 1, None
+    if len(bindings) != 1:
+        here = tree.statement(target)
+        start, block = tree.end(here), tree.parents[here]
+        later = sorted(tree.end(b.node) for b in bindings if hasattr(b.node, "lineno") and tree.start(b.node) > start)
+        limit = later[0] if later else limit
+    for use in tree.nodes(ast.Name):
+        if use.id != target.id or not isinstance(use.ctx, ast.Load):
+            continue
+        if tree.scope_of_name[use].find(use.id) is not scope:
+            continue
+        if block is None or (start <= tree.start(use) < limit and block in tree.ancestors(use)):
+            yield use
 
 
 def others_of(compare: ast.Compare, node: ast.expr) -> Iterator[tuple[ast.cmpop, ast.expr]]:

@@ -60,15 +60,15 @@ class CudaExtension(Rule):
     )
 
     def check(self, context: Context) -> Iterator[Finding]:
-        for reference in context.references:
-            if not reference.qualname.startswith("torch.utils.cpp_extension."):
-                continue
+        toolkit_said = False
+        for reference in context.references_under("torch.utils.cpp_extension"):
             node = reference.node
             if context.knows_npu(node):
                 continue
             if reference.qualname in _BUILDERS:
                 yield self._extension(context, node)
-            elif reference.qualname in _TOOLKIT:
+            elif reference.qualname in _TOOLKIT and not toolkit_said:
+                toolkit_said = True
                 yield context.finding(
                     self,
                     node,
@@ -208,7 +208,7 @@ class TritonKernel(Rule):
         yield context.finding(
             self,
             first,
-            say("{count} Triton kernels ({names}).", count=len(kernels), names=_listed([k.name for k in kernels])),
+            say("Kernels in Triton: {names}.", names=_listed([kernel.name for kernel in kernels])),
             "triton-ascend compiles them for Atlas A2 and A3: choose the block sizes anew and check the results; "
             "num_warps and num_stages have no effect there.",
             place=(name, name + len(first.name)),
