@@ -162,6 +162,7 @@ def versions() -> tuple[str, ...]:
     return tuple(row["torch_npu"] for row in _document()["versions"])
 
 
+@cache
 def nearest_version(version: str) -> str:
     """The known version nearest to ``version`` and not newer; the oldest one for anything older.
 

@@ -55,22 +55,26 @@ class Names:
         return reference.qualname if reference else None
 
     def reference(self, node: ast.AST | None) -> Reference | None:
-        attributes: list[str] = []
-        top = node
-        while isinstance(node, ast.Attribute):
-            attributes.append(node.attr)
-            node = node.value
-        if not isinstance(node, ast.Name) or not isinstance(top, (ast.Name, ast.Attribute)):
+        name = node
+        while isinstance(name, ast.Attribute):
+            name = name.value
+        if not isinstance(name, ast.Name):
             return None
-        scope = self.tree.scope_of_name.get(node, self.tree.scope)
-        key = (node.id, id(scope))
+        scope = self.tree.scope_of_name.get(name, self.tree.scope)
+        key = (name.id, id(scope))
         if key not in self._known:
-            self._known[key] = self._name(node.id, scope, 0)
+            self._known[key] = self._name(name.id, scope, 0)
         base = self._known[key]
-        if base is None:
+        if base is None:  # most are local: nothing but this look-up is done for them
             return None
+        attributes: list[str] = []
+        part = node
+        while isinstance(part, ast.Attribute):
+            attributes.append(part.attr)
+            part = part.value
         root = tuple(base.split("."))
-        return Reference(top, node, root + tuple(reversed(attributes)), len(root))
+        assert isinstance(node, (ast.Name, ast.Attribute))
+        return Reference(node, name, root + tuple(reversed(attributes)), len(root))
 
     def _name(self, name: str, scope: Scope, depth: int) -> str | None:
         home = scope.find(name)
