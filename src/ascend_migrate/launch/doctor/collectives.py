@@ -114,7 +114,7 @@ def _hccl_ports(machine: Machine) -> Check:
             name,
             f"port {', '.join(map(str, taken))} is taken: HCCL fails with EI0019 or EJ0003",
             f"ss -ltnp | grep {taken[0]}",
-            "export HCCL_IF_BASE_PORT=50000",
+            "export HCCL_IF_BASE_PORT=61000",
             help="Another job or what is left of one may have it. Give all ranks of a job the same base port.",
         )
     ephemeral = integers((system.read("/proc/sys/net/ipv4/ip_local_port_range") or "").split())

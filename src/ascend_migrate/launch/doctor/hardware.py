@@ -41,7 +41,14 @@ def _cards(machine: Machine) -> Check:
                 return _HARDWARE.problem(
                     name,
                     f"{len(chips)} x {chips[0]}: torch_npu does not support this chip",
-                    help="Look for the chip in the release notes of torch_npu; 310B boards have none in most releases.",
+                    help="Look for the chip in the release notes of torch_npu.",
+                )
+            if machine.soc.code == "310b":
+                return _HARDWARE.warning(
+                    name,
+                    f"{len(chips)} x {chips[0]}{family}: most releases of torch_npu do not support this chip "
+                    '("Unsupported SOC version")',
+                    help="Look for the chip in the release notes of torch_npu before you go on.",
                 )
             return _HARDWARE.ok(name, f"{len(chips)} x {chips[0]}{family}; {shown}")
         return _HARDWARE.ok(name, shown)
