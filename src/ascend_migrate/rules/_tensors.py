@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Literal
 
 from ascend_migrate.rules._dtypes import dtype_of, word_set
+from ascend_migrate.syntax.literals import words
 
 if TYPE_CHECKING:
     from ascend_migrate.rules.base import Context
@@ -46,6 +47,7 @@ _NOT_TENSORS = word_set(
     "storage_offset tolist type_as_tuple untyped_storage is_contiguous is_floating_point data_ptr"
 )
 _SAME_TENSOR_ATTRIBUTES = frozenset({"T", "mT", "H", "mH", "data", "grad", "real", "imag"})
+_HOST_WORDS = frozenset({"cpu", "host"})
 _MAX_DEPTH = 6
 
 
@@ -106,6 +108,10 @@ def place_of(context: Context, node: ast.AST | None, depth: int = 0) -> Place | 
         return _place_of_call(context, node, depth)
     if isinstance(node, (ast.Attribute, ast.Subscript)):
         return place_of(context, node.value, depth + 1)
+    if isinstance(node, ast.Compare):
+        return place_of(context, node.left, depth + 1)
+    if isinstance(node, ast.UnaryOp):
+        return place_of(context, node.operand, depth + 1)
     if isinstance(node, ast.BinOp):
         sides = {place_of(context, node.left, depth + 1), place_of(context, node.right, depth + 1)}
         if "device" in sides:
@@ -142,9 +148,11 @@ def keyword(call: ast.Call, name: str) -> ast.expr | None:
 
 
 def is_cpu_device(context: Context, node: ast.AST | None) -> bool:
-    """``"cpu"`` or ``torch.device("cpu")``."""
+    """``"cpu"``, ``torch.device("cpu")``, or a name that says so: ``cpu_device``, ``host``."""
     if isinstance(node, ast.Call) and context.qualname(node.func) == "torch.device" and node.args:
         node = node.args[0]
+    if isinstance(node, (ast.Name, ast.Attribute)):
+        return not _HOST_WORDS.isdisjoint(words(node.id if isinstance(node, ast.Name) else node.attr))
     return isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value.split(":")[0] == "cpu"
 
 

@@ -68,7 +68,7 @@ def _speaks_of_optimizer(context: Context, node: ast.AST) -> bool:
 class EmbeddingGradient(Rule):
     """A trained ``torch.nn.Embedding`` on 310P, where the gradient of an embedding is reported to fail.
 
-    Said where the project runs a backward pass. Frozen embeddings are left alone.
+    Said once a file, where the project runs a backward pass. Frozen embeddings are left alone.
     """
 
     code = "NPU402"
@@ -106,19 +106,20 @@ class EmbeddingGradient(Rule):
                 "Train elsewhere, freeze it (requires_grad_(False)), or run inference under torch.no_grad(). "
                 "No package lists the missing operators, so try it.",
             )
+            return
 
 
 class _EntryScript(Rule):
     """A rule that has one thing to say for each script that uses the device."""
 
     level = "info"
-    markers = ("__main__&torch",)
+    markers = ("__main__&torch&cuda", "__main__&torch_npu", "__main__&torch.npu")
     settled_by: str
     """The file is left alone when it holds this."""
 
     def check(self, context: Context) -> Iterator[Finding]:
         text = context.source.text
-        if not (context.project.uses_cuda or "torch_npu" in text or "torch.npu" in text):
+        if not any(word in text for word in ("cuda", "torch_npu", "torch.npu")):
             return
         if self.settled_by in text:
             return

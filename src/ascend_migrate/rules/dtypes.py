@@ -14,6 +14,7 @@ Source: ``IsBF16Supported`` and ``IsSupportInfNan`` in torch_npu, and the tables
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 
 from ascend_migrate import knowledge
@@ -31,6 +32,10 @@ from ascend_migrate.rules._tensors import (
     place_of,
 )
 from ascend_migrate.rules.base import Context, Example, Rule
+from ascend_migrate.syntax.literals import words
+
+_OTHER_CHIPS = frozenset({"tpu", "xla", "hpu"})
+"""Words in the path of a file that is about another kind of chip."""
 
 _CASTING_METHODS = frozenset({"to", "type"})
 
@@ -68,10 +73,14 @@ class Bfloat16(Rule):
         return knowledge.find_soc(target.soc).bf16 is not True
 
     def check(self, context: Context) -> Iterator[Finding]:
+        if not _OTHER_CHIPS.isdisjoint(words(context.path)):
+            return
         soc = knowledge.find_soc(context.target.soc)
+        seen: set[ast.AST] = set()
         for node in self._places(context):
-            if context.knows_npu(node):
+            if node in seen or context.knows_npu(node):
                 continue
+            seen.add(node)
             chosen = _is_chosen(context, node)
             if chosen == "asks":
                 continue
@@ -172,8 +181,9 @@ def _is_only_named(context: Context, node: ast.AST) -> bool:
 
 
 def _is_chosen(context: Context, node: ast.AST) -> str | None:
-    """``asks``: a test around ``node`` asks the chip; ``chosen``: a test around it speaks of dtypes or precision."""
-    child, found = node, None
+    """``asks``: a test around ``node`` asks the chip; ``chosen``: a test around it speaks of dtypes or precision, or it
+    is a default that a caller may override."""
+    child, found = node, "chosen" if isinstance(context.tree.parent(node), ast.arguments) else None
     for parent in context.tree.ancestors(node):
         if isinstance(parent, (ast.If, ast.IfExp)) and child is not parent.test:
             text = context.tree.text(parent.test)
@@ -184,8 +194,6 @@ def _is_chosen(context: Context, node: ast.AST) -> str | None:
         if isinstance(parent, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
             break
         child = parent
-    if found is None and isinstance(child, ast.stmt):
-        return None
     return found
 
 
@@ -392,6 +400,8 @@ class ComplexNumbers(Rule):
     def check(self, context: Context) -> Iterator[Finding]:
         for call in context.tree.nodes(ast.Call):
             half = _gives(context, call, "complex32")
+            if not half and _is_complex_already(context, call):
+                continue
             if not half and context.qualname(call.func) in _COMPLEX_FUNCTIONS:
                 found = place_of(context, call.args[0] if call.args else None) != "cpu"
             else:
@@ -413,6 +423,13 @@ class ComplexNumbers(Rule):
                 "Where an operator refuses it, compute with the real and the imaginary part.",
                 level="warning" if half else "info",
             )
+
+
+def _is_complex_already(context: Context, call: ast.Call) -> bool:
+    """Whether a cast is chained behind a call that is reported itself."""
+    if not isinstance(call.func, ast.Attribute) or not isinstance(call.func.value, ast.Call):
+        return False
+    return context.qualname(call.func.value.func) in _COMPLEX_FUNCTIONS
 
 
 class WideUnsigned(Rule):
@@ -464,13 +481,15 @@ class InfiniteMask(Rule):
         return knowledge.find_soc(target.soc).inf_nan is False
 
     def check(self, context: Context) -> Iterator[Finding]:
-        if not _computes_in_half(context):
+        if not _computes_in_half(context, context.tree.module):
             return
         soc = knowledge.find_soc(context.target.soc)
         for call in context.tree.nodes(ast.Call):
             function = call.func
             is_fill = isinstance(function, ast.Attribute) and function.attr in ("masked_fill", "masked_fill_")
-            if is_fill and len(call.args) == 2 and _is_minus_infinity(context, call.args[1]):
+            if not is_fill or len(call.args) != 2 or not _is_minus_infinity(context, call.args[1]):
+                continue
+            if _SCORES.search(context.tree.text(function.value)) or _computes_in_half(context, call):
                 yield context.finding(
                     self,
                     call.args[1],
@@ -479,12 +498,19 @@ class InfiniteMask(Rule):
                 )
 
 
-def _computes_in_half(context: Context) -> bool:
-    if any(r.qualname.startswith("torch.") and "autocast" in r.parts for r in context.references):
-        return True
-    if any(dtype_of(context, r.node) == "float16" for r in context.references if r.parts[0] == "torch"):
-        return True
-    return any(isinstance(c.func, ast.Attribute) and c.func.attr == "half" for c in context.tree.nodes(ast.Call))
+_SCORES = re.compile(r"att(?:entio)?n|score|energy|logit|sim\b", re.IGNORECASE)
+
+
+def _computes_in_half(context: Context, node: ast.AST) -> bool:
+    """Whether the function around ``node``, or the module that it is, speaks of float16 or autocast."""
+    kinds = (ast.FunctionDef, ast.AsyncFunctionDef)
+    scope = node if isinstance(node, ast.Module) else context.tree.enclosing(node, *kinds)
+    for part in ast.walk(scope) if scope is not None else ():
+        if isinstance(part, ast.Attribute) and part.attr in ("half", "autocast"):
+            return True
+        if isinstance(part, (ast.Attribute, ast.Name)) and dtype_of(context, part) == "float16":
+            return True
+    return False
 
 
 def _is_minus_infinity(context: Context, node: ast.AST) -> bool:

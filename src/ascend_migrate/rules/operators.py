@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 _METHOD = "torch.Tensor."
+_DISTRIBUTIONS = "torch.distributions."
 
 _SHARED_METHODS = word_set(
     "binomial cholesky copysign det fmax fmin frexp heaviside hypot i0 lcm logit lu mode nextafter poisson unfold"
@@ -104,11 +105,16 @@ def uses_of(context: Context, apis: frozenset[str]) -> Iterator[ApiUse]:
             qualname = context.qualname(function)
             if qualname is not None and qualname.startswith("torch."):
                 api = public_name(qualname)
-                if api in apis:
+                if api in apis and not (api.startswith(_DISTRIBUTIONS) and not _given_tensor(context, call)):
                     use = ApiUse(call, api, call.args[0] if call.args else None)
         if use is None or place_of(context, use.tensor) == "cpu" or context.knows_npu(call):
             continue
         yield use
+
+
+def _given_tensor(context: Context, call: ast.Call) -> bool:
+    """Whether a parameter of a distribution is proven to be a tensor. Numbers make it draw on the CPU."""
+    return any(is_tensor(context, value) for value in (*call.args, *(k.value for k in call.keywords)))
 
 
 def _is_method(context: Context, function: ast.Attribute) -> bool:
@@ -167,6 +173,11 @@ class OperatorOnCpu(Rule):
         Example("import torch\n\n\ndef f(x):\n    return x.lgamma() + torch.digamma(x)\n", codes=("NPU201",) * 2),
         Example("import torch\n\n\ndef f(poly):\n    return poly.det()\n", codes=()),
         Example("import torch\n\n\ndef f(m: torch.Tensor):\n    return m.det()\n", codes=("NPU201",)),
+        Example(
+            "from torch.distributions import Beta\n\nlam = Beta(0.4, 0.4).sample()\n"
+            "\n\ndef draw(x: 'torch.Tensor'):\n    return Beta(x, x).sample()\n",
+            codes=("NPU201",),
+        ),
         Example("from torch import nn\n\nloss = nn.HuberLoss()\n", codes=("NPU201",)),
         Example(
             "import torch\n\n\ndef f(m):\n    return torch.linalg.cholesky(m)\n",
@@ -300,6 +311,7 @@ class ApiNotConfirmed(Rule):
             )
 
 
+_MOVES = word_set("to type cpu cuda npu float half double numpy item tolist detach clone")
 _CASTS = {"half": "fp16", "double": "fp64"}
 _SHORT = {"float16": "fp16", "float64": "fp64"}
 
@@ -367,6 +379,7 @@ def _user_of(context: Context, cast: ast.Call) -> tuple[str | None, ast.AST]:
         if qualname is not None and qualname.startswith("torch."):
             return public_name(qualname), parent.func
     for call in calls_after(context, cast):
-        if isinstance(call.func, ast.Attribute):
+        if isinstance(call.func, ast.Attribute) and call.func.attr not in _MOVES:
             return _METHOD + call.func.attr, call
+        break
     return None, cast
