@@ -65,7 +65,10 @@ def names_device(context: Context, node: ast.expr) -> bool:
     """Whether an expression is a literal CUDA or NPU device, with an index or without."""
     if isinstance(node, ast.Constant) and isinstance(node.value, str):
         return kind_of(node.value) == "device" or node.value.split(":")[0] == "npu"
-    return isinstance(node, ast.JoinedStr) and template_head(node) is not None
+    head = node.values[0] if isinstance(node, ast.JoinedStr) and node.values else None
+    if isinstance(node, ast.JoinedStr) and template_head(node) is not None:
+        return True
+    return isinstance(head, ast.Constant) and head.value == "npu:"
 
 
 def calls_in(node: ast.AST) -> Iterator[ast.Call]:
