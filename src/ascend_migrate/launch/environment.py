@@ -32,9 +32,7 @@ def require_real_npu() -> None:
         raise LaunchError(f"no Ascend NPU found on this machine (no /dev/davinci*). {offer}")
 
 
-def simulated(
-    environment: Mapping[str, str], simulator: SimulatedNpu, devices: int, processes: int
-) -> dict[str, str]:
+def simulated(environment: Mapping[str, str], simulator: SimulatedNpu, devices: int, processes: int) -> dict[str, str]:
     """The environment of a child that runs on `devices` simulated cards and sees no CUDA."""
     child = dict(environment)
     paths = [str(path) for path in simulator.import_path]

@@ -14,7 +14,7 @@ import sys
 
 
 def main(processes: str, kind: str, target: str, *arguments: str) -> int:
-    """Runs the target in so many processes; returns the exit code, or ends by the signal that ended a rank."""
+    """Runs the target in so many processes. Returns the exit code, or ends by the signal that ended a rank."""
     from torch.distributed.elastic.multiprocessing.api import SignalException
     from torch.distributed.elastic.multiprocessing.errors import ChildFailedError
     from torch.distributed.run import get_args_parser, run
@@ -32,7 +32,7 @@ def main(processes: str, kind: str, target: str, *arguments: str) -> int:
         print(f"ascend-migrate: local rank {failure.local_rank} failed first: {status}", file=sys.stderr)
         if failure.exitcode < 0:
             _end_by(-failure.exitcode)
-        return failure.exitcode
+        return int(failure.exitcode)
     except SignalException as error:
         _end_by(error.sigval)
     except KeyboardInterrupt:
@@ -53,7 +53,8 @@ def _end_by(number: int) -> None:
     """Ends this process the way the signal would have."""
     sys.stdout.flush()
     sys.stderr.flush()
-    signal.signal(number, signal.SIG_DFL)
+    if number not in (signal.SIGKILL, signal.SIGSTOP):  # these two cannot be caught, so never were
+        signal.signal(number, signal.SIG_DFL)
     os.kill(os.getpid(), number)
 
 

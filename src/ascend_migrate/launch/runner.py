@@ -63,9 +63,7 @@ def start(launch: Launch, say: Callable[[str], None]) -> None:
             f"simulated NPU on the CPU (as torch_npu {simulator.torch_npu}, {devices} "
             f"device{'s' if devices > 1 else ''}): for running code, not for the chip's numerics or speed"
         )
-        child_environment = environment.simulated(
-            child_environment, simulator, devices, launch.processes or 1
-        )
+        child_environment = environment.simulated(child_environment, simulator, devices, launch.processes or 1)
     else:
         environment.require_real_npu()
     _become(command_of(launch), child_environment)

@@ -13,14 +13,14 @@ import os
 _setting = os.environ.get("TORCH_DEVICE_BACKEND_AUTOLOAD")
 os.environ["TORCH_DEVICE_BACKEND_AUTOLOAD"] = "0"
 try:
-    import torch
+    import torch  # noqa: F401
 finally:
     if _setting is None:
         del os.environ["TORCH_DEVICE_BACKEND_AUTOLOAD"]
     else:
         os.environ["TORCH_DEVICE_BACKEND_AUTOLOAD"] = _setting
 
-from torch_npu._simulation import start
+from torch_npu._simulation import start  # noqa: E402 - it needs torch
 
 __version__ = start.VERSION
 start.install()

@@ -50,19 +50,19 @@ Device = Union[torch.device, str, int, None]
 
 def _get_device_index(device: Device, optional: bool = False, allow_cpu: bool = False) -> int:
     """The index of a card. None is the current card when `optional`. Raises ValueError for another device."""
-    if isinstance(device, str):
-        device = torch.device(device)
-    if isinstance(device, torch.device):
-        if allow_cpu and device.type == "cpu":
+    index: int | None
+    if device is None or isinstance(device, int):
+        index = device
+    else:
+        given = torch.device(device)
+        if allow_cpu and given.type == "cpu":
             return -1
-        if device.type != "npu":
-            raise ValueError(f"Expected a npu device, but got: {device}")
-        device = device.index
-    if device is None or device < 0:
-        if not optional and device is None:
-            raise ValueError("Expected a npu device with a specified index or an integer")
-        return int(native.current_device())
-    return device
+        if given.type != "npu":
+            raise ValueError(f"Expected a npu device, but got: {given}")
+        index = given.index
+    if index is None and not optional:
+        raise ValueError("Expected a npu device with a specified index or an integer")
+    return int(native.current_device()) if index is None or index < 0 else index
 
 
 def device_index(device: Device) -> int:
@@ -128,9 +128,8 @@ class device(contextlib.ContextDecorator):  # noqa: N801
         if self.idx >= 0:
             native.set_device(self.idx)
 
-    def __exit__(self, *details: object) -> bool:
+    def __exit__(self, *details: object) -> None:
         native.set_device(self.prev_idx)
-        return False
 
 
 class device_of(device):  # noqa: N801

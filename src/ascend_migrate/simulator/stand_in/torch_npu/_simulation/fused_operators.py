@@ -14,6 +14,7 @@ from typing import Any, Optional
 import torch
 import torch.nn.functional as F  # noqa: N812
 from torch import Tensor
+
 from torch_npu._simulation.surface import SURFACE, NotSimulatedError
 
 __all__: list[str] = []  # filled by register()

@@ -29,7 +29,7 @@ class NpuFusedOptimizerBase(torch.optim.Optimizer):
             for parameter in group["params"]:
                 if parameter.grad is not None and parameter.grad.is_sparse:
                     raise RuntimeError(f"{type(self).__name__} does not support sparse gradients")
-        return super().step(closure)  # type: ignore[safe-super]
+        return super().step(closure)
 
 
 class NpuFusedAdam(NpuFusedOptimizerBase, torch.optim.Adam):

@@ -32,7 +32,7 @@ __all__ = [
 ]
 
 _fractions: dict[int, float] = {}
-_total = {}
+_total: dict[int, int] = {}
 _accumulated_base: dict[int, dict[str, int]] = {}
 
 

@@ -19,6 +19,7 @@ from typing import Any
 
 import torch
 import torch.profiler
+from torch.profiler import ProfilerAction
 
 from torch_npu._simulation.surface import VERSION
 
@@ -43,9 +44,6 @@ __all__ = [
 class ProfilerActivity(enum.Enum):
     CPU = 0
     NPU = 1
-
-
-ProfilerAction = torch.profiler.ProfilerAction
 
 
 class ProfilerLevel:

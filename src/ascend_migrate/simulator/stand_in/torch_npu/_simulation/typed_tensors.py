@@ -14,7 +14,7 @@ class TensorType(type):
 
     def __call__(cls, *args: Any, **kwargs: Any) -> torch.Tensor:
         """Takes what ``torch.FloatTensor`` takes: sizes, a sequence, an array or a tensor."""
-        return torch.empty(0, dtype=cls.dtype, device="npu").new(*args, **kwargs)  # type: ignore[no-any-return]
+        return torch.empty(0, dtype=cls.dtype, device="npu").new(*args, **kwargs)
 
     def __instancecheck__(cls, instance: object) -> bool:
         return isinstance(instance, torch.Tensor) and instance.device.type == "npu" and instance.dtype == cls.dtype
