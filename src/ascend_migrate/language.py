@@ -10,6 +10,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from typing_extensions import TypeGuard
 
 LANGUAGES = ("en", "zh")
 
@@ -38,14 +42,20 @@ def in_language(message: str, language: str) -> str:
     """``message`` in ``language`` (one of :data:`LANGUAGES`), or as it is where there is no translation."""
     if language == "en":
         return message
-    catalogue = _catalogue(language)
+    entries = catalogue(language)
     if not isinstance(message, Text):
-        return catalogue.get(message, message)
-    template = catalogue.get(message.template)
+        return entries.get(message, message)
+    template = entries.get(message.template)
     if template is None:
         return message
-    values = {k: in_language(v, language) if isinstance(v, str) else v for k, v in message.values.items()}
+    values = {k: in_language(v, language) if _is_said(v) else v for k, v in message.values.items()}
     return template.format(**values) if values else template
+
+
+def _is_said(value: object) -> TypeGuard[str]:
+    """Whether a value is a message itself: a :class:`Text`, or a constant of several words. A single word may be a
+    name from the source."""
+    return isinstance(value, Text) or (isinstance(value, str) and " " in value)
 
 
 def of_locale(variables: Mapping[str, str]) -> str:
@@ -55,7 +65,8 @@ def of_locale(variables: Mapping[str, str]) -> str:
 
 
 @cache
-def _catalogue(language: str) -> Mapping[str, str]:
+def catalogue(language: str) -> Mapping[str, str]:
+    """English template -> template in ``language``, from ``catalogues/<language>.yaml``."""
     import yaml
 
     path = _CATALOGUES / f"{language}.yaml"

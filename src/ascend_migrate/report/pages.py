@@ -41,7 +41,7 @@ _FIXABLE: Mapping[Fixable, Text] = {
 }
 
 
-_STATUSES: Mapping[str, Text] = {
+STATUSES: Mapping[str, Text] = {
     "works": say("Runs on the NPU as it is."),
     "needs": say("Runs on the NPU with a plugin, another build or a newer version."),
     "replaced": say("Something else takes its place on the NPU."),
@@ -212,7 +212,7 @@ def variable_page(row: EnvironmentVariable, language: str = "en") -> str:
 def library_page(row: Library, language: str = "en") -> str:
     """The page of a library."""
     t = _speaker(language)
-    parts = [f"# {row.name}", f"**{t(_STATUSES[row.status])}**", t(row.message), t(row.help)]
+    parts = [f"# {row.name}", f"**{t(STATUSES[row.status])}**", t(row.message), t(row.help)]
     if row.min_version is not None:
         parts.append(t(say("Needs at least version {version}.", version=row.min_version)))
     known_by = [f"`{name}`" for name in (*row.imports, *row.distributions)]

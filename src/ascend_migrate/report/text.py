@@ -65,12 +65,12 @@ def summary(result: ProjectResult) -> list[str]:
 
 
 def count(number: int, noun: str) -> Text:
-    """``1 file``, ``2 files``: a number with one of the nouns of :data:`_NOUNS`."""
-    one, many = _NOUNS[noun]
+    """``1 file``, ``2 files``: a number with one of the nouns of :data:`NOUNS`."""
+    one, many = NOUNS[noun]
     return say(one if number == 1 else many, number=number)
 
 
-_NOUNS = {
+NOUNS = {
     "file": ("{number} file", "{number} files"),
     "finding": ("{number} finding", "{number} findings"),
     "place": ("{number} place", "{number} places"),

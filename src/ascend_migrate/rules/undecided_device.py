@@ -15,6 +15,8 @@ from ascend_migrate.rules.base import Context, Example, Rule
 from ascend_migrate.rules.map_location import is_checkpoint_tag
 from ascend_migrate.syntax.literals import npu_spelling
 
+_KINDS = {"device": say("device"), "backend": say("backend")}
+
 
 class UndecidedDevice(Rule):
     code = "NPU121"
@@ -39,7 +41,7 @@ class UndecidedDevice(Rule):
                     say(
                         "{literal!r} may be a {kind}, or not: {reason}",
                         literal=literal.value,
-                        kind=literal.kind,
+                        kind=_KINDS[literal.kind],
                         reason=reason,
                     ),
                     say("If it is one, write {new!r}; if not, nothing is to do.", new=npu_spelling(literal.value)),
