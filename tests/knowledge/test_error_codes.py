@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 
@@ -121,3 +124,9 @@ def test_messages_are_told_apart() -> None:
     )
     assert fallback.match(line) == (True, "aten::isin")
     assert fallback.match("all is well") == (False, None)
+
+
+def test_the_page_is_fresh() -> None:
+    script = Path(__file__).parents[2] / "scripts" / "document_error_codes.py"
+    done = subprocess.run([sys.executable, str(script), "--check"], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, ""), "run: python scripts/document_error_codes.py"

@@ -13,7 +13,10 @@ import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path, PurePosixPath
+
+_METADATA = re.compile(r"(?P<name>[^-]+)-(?P<version>[^-]+)(?:-py[\d.]+(?:-[^-]+)?)?\.(?:dist|egg)-info")
 
 _VERSION_TEXT = re.compile(r"^(__version__|cuda|hip)\b[^=\n]*= *(?:'([^']*)'|\"([^\"]*)\"|(None))", re.MULTILINE)
 
@@ -129,12 +132,24 @@ class System:
         return Output(done.returncode, done.stdout.decode("utf-8", "replace"))
 
     def package(self, name: str) -> str | None:
-        """The version of an installed distribution, from its metadata."""
-        from importlib.metadata import distributions
+        """The version of an installed distribution."""
+        return self._distributions.get(_normal(name))
 
-        for distribution in distributions(name=name, path=list(self.python.paths)):
-            return distribution.version
-        return None
+    @cached_property
+    def _distributions(self) -> Mapping[str, str]:
+        """Version by name, from the names of the metadata folders: what ``importlib.metadata`` reads, without
+        opening hundreds of files. What comes first on the path counts."""
+        found: dict[str, str] = {}
+        for folder in self.python.paths:
+            try:
+                names = os.listdir(folder)  # noqa: PTH208 (a list of Path takes ten times as long)
+            except OSError:
+                continue
+            for name in names:
+                match = _METADATA.fullmatch(name)
+                if match is not None:
+                    found.setdefault(_normal(match["name"]), match["version"])
+        return found
 
     def torch_files(self) -> TorchFiles | None:
         """What torch says of itself, without importing it."""
@@ -187,6 +202,11 @@ def environment_python(environment: Mapping[str, str], prefix: str = sys.prefix)
         if active:
             return None
     return None
+
+
+def _normal(name: str) -> str:
+    """As PEP 503 compares names of distributions."""
+    return re.sub(r"[-_.]+", "-", name).lower()
 
 
 def _machine() -> str:
