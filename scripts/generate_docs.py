@@ -94,13 +94,12 @@ def _index(language: str) -> str:
 
 def _rule_table(rules: Iterable[Rule], language: str) -> str:
     heads = (say("Code"), say("Name"), say("Level"), say("Fixed"), say("About"))
-    answers: dict[pages.Fixable, Text] = {"yes": say("yes"), "sometimes": say("sometimes"), "no": say("no")}
     rows = (
         (
             f"[{rule.code}]({rule.code}.md)",
             rule.name,
             in_language(LEVEL_NAMES[rule.level], language),
-            in_language(answers[pages.fixable(rule)], language),
+            in_language(pages.FIXABLE_NAMES[pages.fixable(rule)], language),
             pages.rule_summary(rule, language),
         )
         for rule in rules

@@ -20,7 +20,8 @@ def rules_command(output_format: str, no_color: bool, language: str) -> int:
 
     `ascend-migrate explain CODE` tells more.
     """
-    from ascend_migrate.report.pages import fixable, rule_summary
+    from ascend_migrate.report.pages import FIXABLE_NAMES, fixable, rule_summary
+    from ascend_migrate.report.text import LEVEL_NAMES
     from ascend_migrate.rules import all_rules
 
     rows: list[dict[str, Any]] = [
@@ -40,6 +41,9 @@ def rules_command(output_format: str, no_color: bool, language: str) -> int:
         return 0
     heads = (say("Code"), say("Name"), say("Level"), say("Fixed"), say("About"))
     titles = [in_language(head, language) for head in heads]
-    cells = [[str(row[key]) for key in ("code", "name", "level", "fixable", "summary")] for row in rows]
+    for row in rows:
+        row["level"] = in_language(LEVEL_NAMES[row["level"]], language)
+        row["fixable"] = in_language(FIXABLE_NAMES[row["fixable"]], language)
+    cells = [list(row.values()) for row in rows]
     options.write_table(titles, cells, no_color)
     return 0

@@ -34,6 +34,8 @@ LEVEL_MEANINGS: Mapping[Level, Text] = {
     "info": say("has no effect on the NPU"),
 }
 
+FIXABLE_NAMES: Mapping[Fixable, Text] = {"yes": say("yes"), "sometimes": say("sometimes"), "no": say("no")}
+
 _FIXABLE: Mapping[Fixable, Text] = {
     "yes": say("a conversion fixes it"),
     "sometimes": say("a conversion fixes it where the code shows how"),
@@ -104,8 +106,13 @@ def rule_page(rule: Rule, language: str = "en", *, heading: bool = True) -> str:
     """The whole page of a rule."""
     t = _speaker(language)
     parts = [f"# {rule.code}: {rule.name}"] if heading else []
-    level = f"**{t(LEVEL_NAMES[rule.level])}**: {t(LEVEL_MEANINGS[rule.level])}; {t(_FIXABLE[fixable(rule)])}."
-    parts += [level, rule_text(rule, language)]
+    level = say(
+        "**{level}**: {meaning}; {fixable}.",
+        level=LEVEL_NAMES[rule.level],
+        meaning=LEVEL_MEANINGS[rule.level],
+        fixable=_FIXABLE[fixable(rule)],
+    )
+    parts += [t(level), rule_text(rule, language)]
     examples = [part for example in rule.examples for part in _example(example, rule.code, t)]
     if examples:
         parts += [f"## {t(say('Examples'))}", *examples]
