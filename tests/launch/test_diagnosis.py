@@ -207,6 +207,46 @@ def test_fallbacks_are_collected_by_operator() -> None:
     assert "aten::isin (2)" in report.to_text()
 
 
+def test_fallbacks_with_the_line_of_the_script() -> None:
+    report = explain_log(
+        [
+            "[rank0]: /home/u/train.py:12: UserWarning: CAUTION: The operator 'aten::isin' is not currently supported "
+            "on the NPU backend and will fall back to run on the CPU. (Triggered internally at x.ts:74.)"
+        ]
+    )
+    assert report.notes[0].whats == {"aten::isin at /home/u/train.py:12": 1}
+
+
+def test_a_worker_of_vllm_behind_its_logger() -> None:
+    prefix = "(Worker pid=17148) (Worker_DP0_TP6_EP6 pid=17148) ERROR 03-25 06:14:02 [multiproc_executor.py:880] "
+    log = [
+        "Traceback (most recent call last):",
+        '  File "/usr/lib/python3.11/site-packages/vllm/worker.py", line 96, in execute',
+        "    self.model()",
+        '  File "/work/plugin/runner.py", line 7, in model',
+        "    torch.npu.synchronize()",
+        "RuntimeError: synchronize:x.ts:361 NPU function error: AclrtSynchronizeStream, error code is 507015",
+        "[ERROR] 2026-03-25-06:14:02 (PID:17148, Device:6, RankID:-1) ERR00100 PTA call acl api failed",
+        "EZ9999: Inner Error!",
+        "        The error from device(chipId:6), fault kernel_name=GatherV2, there is an exception of aivec error.",
+    ]
+    report = explain_log([prefix + line for line in log])
+    cause = report.causes[0]
+    assert cause.entry.code == "507015"
+    assert cause.first.time == "03-25 06:14:02.000000"
+    assert cause.traceback is not None
+    assert cause.traceback.project is not None
+    assert cause.traceback.project.file == "/work/plugin/runner.py"
+    inner = report.wrappers[-1]
+    assert inner.entry.code == "EZ9999"
+    assert "GatherV2" in inner.details[0]
+
+
+def test_a_log_in_a_string() -> None:
+    report = explain_log([r'{"detail": "SetDevice, error code is 507033\n[ERROR] x\nE30006: 2026-11-19 refused\n"}'])
+    assert [incident.entry.code for incident in report.causes] == ["507033", "E30006"]
+
+
 def test_codes_of_plog_and_of_newer_cann() -> None:
     log = """\
 [ERROR] RUNTIME(14163,python3):2026-12-13 12:15:25.025.554 [stream.cc:1402]14595 Sync:failed, runtime result = 507033

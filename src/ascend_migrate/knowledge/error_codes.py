@@ -89,7 +89,7 @@ class Message:
     text: tuple[str, ...]
     """Literal pieces, of which one is in the line."""
     pattern: re.Pattern[str] | None
-    """Must be found in the line too; the group ``what`` is worth collecting."""
+    """Must be found in the line too; the group ``what`` is worth collecting, with the place ``where``."""
 
     def match(self, line: str) -> tuple[bool, str | None]:
         """Whether the line is such a message, and its ``what``."""
@@ -101,9 +101,10 @@ class Message:
         found = False
         for match in self.pattern.finditer(line):
             found = True
-            what = match.groupdict().get("what")
+            groups = match.groupdict()
+            what, where = groups.get("what"), groups.get("where")
             if what:
-                return True, what
+                return True, f"{what} at {where}" if where else what
         return found, None
 
 

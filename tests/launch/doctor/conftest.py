@@ -114,6 +114,9 @@ class Report:
 
     def __init__(self, checks: list[Check]) -> None:
         self.checks = checks
+        for check in self.bad:
+            assert check.fix or check.help, f"no way out of: {check}"
+        assert all(check.reason for check in checks)
 
     def __getitem__(self, name: str) -> Check:
         found = [check for check in self.checks if check.name == name]

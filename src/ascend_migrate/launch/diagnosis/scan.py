@@ -42,7 +42,7 @@ _CODE = re.compile(
     r"(?:error code(?: is|:|=)?|errorCode|runtime result ?=|retcode|\bret(?: is|:|=)?|ErrCode)"
     r"[\s:=\[]*(?P<number>\d{6})\b"
     r"|\b(?P<torch_npu>ERR\d{5})\b"
-    r"|(?<![\w(])(?P<cann>E[0-9A-LZ]\d{4})(?=: |:$| +(?:Inner Error|\S+ (?:failed|error)))"
+    r"|(?:(?<![\w(])|(?<=\\n))(?P<cann>E[0-9A-LZ]\d{4})(?=: |:$| +(?:Inner Error|\S+ (?:failed|error)))"
     r"|\((?P<titled>E[0-9A-LZ]\d{4})\)"
     r"|\b(?P<name>(?:ACL|ACLNN)_ERR\w+|HCCL_E_\w+)\b",
 )

@@ -97,8 +97,9 @@ class Machine:
     def smi(self) -> npu_smi.NpuSmi | None:
         """What npu-smi tells; None when it is not there, or does not answer."""
         output = self.system.run("npu-smi", "info")
-        if output is None:
-            output = self.system.run("/usr/local/sbin/npu-smi", "info")
+        folder = "/usr/local/sbin"  # where it lies, and which is not on everybody's PATH
+        if output is None and folder not in self.system.variable("PATH").split(":"):
+            output = self.system.run(f"{folder}/npu-smi", "info")
         return npu_smi.parse(output.text) if output is not None else None
 
     @cached_property

@@ -118,7 +118,12 @@ def _npu_smi(machine: Machine) -> Check:
     version = f"version {smi.version}, " if smi.version else ""
     seen = _count(len(smi.chips), "chip")
     if machine.cards and len(machine.cards) != len(smi.chips):
-        return _HARDWARE.warning(name, f"{version}{seen}, but {_count(len(machine.cards), 'device file')}")
+        return _HARDWARE.warning(
+            name,
+            f"{version}{seen}, but {_count(len(machine.cards), 'device file')}",
+            "ls -l /dev/davinci*",
+            help="Only those with a device file can be used here; docker run --device /dev/davinciN passes one in.",
+        )
     return _HARDWARE.ok(name, f"{version}{seen}")
 
 
@@ -180,7 +185,9 @@ def _processes(machine: Machine) -> Check:
         cards = ", ".join(str(chip.card) for chip in busy)
         # npu-smi in a container does not see the processes of others.
         return _HARDWARE.warning(
-            "processes", f"no process is shown, but memory of card {cards} is in use: perhaps by another container"
+            "processes",
+            f"no process is shown, but memory of card {cards} is in use: perhaps by another container",
+            "npu-smi info  # on the host, which sees all processes",
         )
     return _HARDWARE.ok("processes", "none on the cards")
 

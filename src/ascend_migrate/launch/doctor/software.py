@@ -241,7 +241,11 @@ def _torch(machine: Machine) -> Check:
             f"pip install torch=={release}+cpu --index-url https://download.pytorch.org/whl/cpu",
         )
     if other:
-        return _PYTHON.warning("torch", f"{torch.version} is a build for {other}; torch_npu needs the one for the CPU")
+        return _PYTHON.warning(
+            "torch",
+            f"{torch.version} is a build for {other}; torch_npu needs the one for the CPU",
+            f"pip install torch=={torch.version.split('+')[0]}+cpu --index-url https://download.pytorch.org/whl/cpu",
+        )
     return _PYTHON.ok("torch", torch.version)
 
 
