@@ -50,6 +50,9 @@ YES = [
     "def f(x, device='cuda'): pass",
     "def f(x, *, device: str = 'cuda'): pass",
     "class C:\n    device: str = 'cuda'",
+    "from typing import Literal\nclass C:\n    device: Literal['cpu', 'cuda']",
+    "import typing\nDevice = typing.Literal['cpu', 'cuda']",
+    "from typing import Literal, Optional\ndef f(device: Optional[Literal['cuda', 'cpu']] = None): pass",
     "class C:\n    device: str = field(default='cuda')",
     "config = {'device': 'cuda', 'lr': 1}",
     "config['device'] = 'cuda'",
@@ -113,6 +116,7 @@ def test_a_device_is_rewritten(convert, code: str) -> None:
 UNDECIDED = [
     "cars = {'cuda': 1970, 'charger': 1966}",
     "cars['cuda']",
+    "from typing import Literal\ncar: Literal['cuda', 'charger']",
     "run('cuda')",
     "name = 'cuda'\nprint(name)",
     "mode == 'cuda'",

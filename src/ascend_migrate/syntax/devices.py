@@ -258,6 +258,8 @@ class Devices:
 
     def _in_subscript(self, node: ast.expr, parent: ast.Subscript, kind: LiteralKind) -> Verdict:
         if node is parent.slice:
+            if (self.names.qualname(parent.value) or "").endswith("Literal"):
+                return self._in_literal_type(parent, kind)
             for table in self._tables_of(parent.value):
                 if self._table(table, kind).answer == "yes":
                     return Verdict("yes", "looks up a table by device", table)
@@ -265,6 +267,20 @@ class Devices:
         if isinstance(node, (ast.List, ast.Tuple, ast.Dict)):
             return self._reaches(parent, kind)
         return Verdict("unknown", "nothing around it says device or backend")
+
+    def _in_literal_type(self, literal: ast.Subscript, kind: LiteralKind) -> Verdict:
+        """A member of ``Literal[...]``: it is a device when what has this type is one."""
+        inner: ast.AST = literal
+        outer = self.tree.parents[literal]
+        while isinstance(outer, ast.expr):  # Optional[Literal[...]], Literal[...] | None
+            inner, outer = outer, self.tree.parents[outer]
+        if isinstance(outer, ast.arg):
+            return self._parameter(outer, kind)
+        if isinstance(outer, ast.AnnAssign) and inner is outer.annotation:
+            return self._target(outer.target, kind)
+        if isinstance(outer, ast.Assign) and isinstance(outer.targets[0], ast.Name) and says(outer.targets[0].id, kind):
+            return Verdict("yes", say("variable {id}", id=outer.targets[0].id), outer.targets[0])
+        return Verdict("unknown", "a type whose name does not say device or backend")
 
     def _tables_of(self, holder: ast.expr) -> list[ast.Dict]:
         """The dict displays that a variable or attribute is given in this file."""
