@@ -195,7 +195,7 @@ PROSE_IN = ("rules", "formats", "syntax")
 _MAKERS = frozenset({"say", "template"})
 _SENTENCE = re.compile(r"[A-Za-z{.][^\n]*\s[^\n]*")
 _NOT_A_MESSAGE = re.compile(
-    r"^import \w+$|^from [\w.]+ import|noqa|\\|\(\?|^with torch\.device|^CUDA (out|error)|^\W*$"
+    r"^import \w+$|^from [\w.]+( import.*)?$|noqa|\\|\(\?|^with torch\.device|^CUDA (out|error)|^\W*$"
 )
 
 

@@ -77,6 +77,14 @@ def test_sources_that_are_gone_have_no_excerpt(result: ProjectResult) -> None:
     assert "repo/d.py</span>" not in page and "invalid syntax" in page
 
 
+def test_in_chinese(real_result: ProjectResult) -> None:
+    page = render(replace(real_result, language="zh"), "html")
+    parsed(page)
+    assert '<html lang="zh-CN">' in page
+    assert f"就绪度 {real_result.readiness.percent} %：共 {real_result.readiness.sites} 处" in page
+    assert "阻碍首次运行的问题" in page and "Readiness" not in page
+
+
 def test_nothing_found(result: ProjectResult) -> None:
     page = render(replace(result, findings=(), errors=()), "html")
     parsed(page)
