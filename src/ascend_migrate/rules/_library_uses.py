@@ -10,6 +10,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Literal
 
 from ascend_migrate import knowledge
+from ascend_migrate.rules._values import calls_of
 
 if TYPE_CHECKING:
     from ascend_migrate.knowledge import Library
@@ -20,12 +21,11 @@ Dependence = Literal["guarded", "lazy", "needed"]
 """``guarded``: the code has another way; ``lazy``: inside a function, which may never be called; else ``needed``."""
 
 _ORDER: tuple[Dependence, ...] = ("needed", "lazy", "guarded")
+_IMPORTERS = frozenset({"importlib.import_module", "__import__"})
 _IMPORT_FAILURES = frozenset({"ImportError", "ModuleNotFoundError", "Exception", "BaseException"})
 _ASKS = re.compile(
     r"available|installed|find_spec|^_?(?:has|have|use|with|enable|support)s?_|_(?:enabled|found)$", re.I
 )
-_SHORT = 4
-"""Names this short occur inside too many words to be looked for alone."""
 
 
 @dataclass(frozen=True)
@@ -41,22 +41,15 @@ class LibraryUse:
 
 @cache
 def library_markers() -> tuple[str, ...]:
-    """What a file must hold to use one of the libraries."""
+    """What a file must hold to use one of the libraries: every part of a name as a whole word, however it is
+    imported."""
     rows = [row for row in knowledge.libraries().values() if row.status != "works"]
     tops = {name for row in rows for name in row.imports if "." not in name}
-    markers: set[str] = {text for row in rows for text in row.strings}
-    for row in rows:
-        for name in row.imports:
-            parts = name.split(".")
-            if name not in tops and parts[0] in tops:
-                continue
-            if len(parts) > 2:
-                markers.update((f"{parts[0]}.{parts[1]}", f"from {parts[0]} import"))
-            elif len(parts) > 1 or len(name) <= _SHORT:
-                markers.update((f"import {parts[0]}", f"from {parts[0]}"))
-            else:
-                markers.add(f"={name}")
-    return tuple(sorted(markers))
+    names = {name for row in rows for name in row.imports if name in tops or name.split(".")[0] not in tops}
+    words = {frozenset(name.split(".")) for name in names}.union(
+        frozenset([text]) for row in rows for text in row.strings
+    )
+    return tuple(sorted("&".join(f"={word}" for word in sorted(part)) for part in words))
 
 
 def library_uses(context: Context) -> list[LibraryUse]:
@@ -68,10 +61,10 @@ def library_uses(context: Context) -> list[LibraryUse]:
 
 
 def _collect(context: Context) -> list[LibraryUse]:
-    imported = {name.split(".")[0] for name in _imported_names(context)}
+    imported = frozenset(name.split(".")[0] for name in _imported_names(context))
     own = frozenset(context.path.replace("\\", "/").split("/")[:-1])
     best: dict[str, LibraryUse] = {}
-    for node, library, name in _candidates(context):
+    for node, library, name in _candidates(context, imported):
         if library.status == "works" or name.split(".")[0] in own or not imported.isdisjoint(library.adapters):
             continue
         if context.knows_npu(node) or _only_for_types(context, node):
@@ -93,7 +86,7 @@ def _imported_names(context: Context) -> Iterator[str]:
             yield from (binding.qualname for binding in bindings if binding.qualname)
 
 
-def _candidates(context: Context) -> Iterator[tuple[ast.AST, Library, str]]:
+def _candidates(context: Context, imported: frozenset[str]) -> Iterator[tuple[ast.AST, Library, str]]:
     """Everything that imports or uses a library, with the row and the name in it that fits."""
     tree = context.tree
     for plain in tree.nodes(ast.Import):
@@ -104,18 +97,19 @@ def _candidates(context: Context) -> Iterator[tuple[ast.AST, Library, str]]:
             for alias in statement.names:
                 dotted = statement.module if alias.name == "*" else f"{statement.module}.{alias.name}"
                 yield from _row(statement, dotted)
-    for reference in context.references:
-        if reference.attributes and reference.parts[0] in _tops_with_members():
-            yield from _member(context, reference)
-    for call in tree.nodes(ast.Call):
-        if context.qualname(call.func) in ("importlib.import_module", "__import__") and call.args:
-            name = call.args[0]
-            if isinstance(name, ast.Constant) and isinstance(name.value, str):
-                yield from _row(call, name.value)
+    if not imported.isdisjoint(_tops_with_members()):
+        for reference in context.references:
+            if reference.attributes and reference.parts[0] in _tops_with_members():
+                yield from _member(context, reference)
+    for call in calls_of(context, _IMPORTERS):
+        name = call.args[0] if call.args else None
+        if isinstance(name, ast.Constant) and isinstance(name.value, str):
+            yield from _row(call, name.value)
     strings = _strings()
-    for constant in tree.nodes(ast.Constant):
-        if isinstance(constant.value, str) and constant.value in strings:
-            yield constant, strings[constant.value], constant.value
+    if any(text in context.source.text for text in strings):
+        for constant in tree.nodes(ast.Constant):
+            if isinstance(constant.value, str) and constant.value in strings:
+                yield constant, strings[constant.value], constant.value
 
 
 def _member(context: Context, reference: Reference) -> Iterator[tuple[ast.AST, Library, str]]:

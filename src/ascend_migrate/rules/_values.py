@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from ascend_migrate.model import Level
@@ -14,6 +14,32 @@ if TYPE_CHECKING:
 
 _ORDER = (ast.Lt, ast.LtE, ast.Gt, ast.GtE)
 _PARSERS = frozenset({"int", "float", "len", "tuple", "list", "Version", "parse", "LooseVersion", "StrictVersion"})
+
+
+def calls_of(context: Context, names: Iterable[str]) -> Iterator[ast.Call]:
+    """The calls of functions with these dotted names."""
+    names = frozenset(names)
+    by_last: dict[str, list[ast.Call]] | None = context.memo.get("calls")
+    if by_last is None:
+        by_last = context.memo["calls"] = {}
+        for call in context.tree.nodes(ast.Call):
+            func = call.func
+            last = func.attr if isinstance(func, ast.Attribute) else getattr(func, "id", "")
+            by_last.setdefault(last, []).append(call)
+    for last in sorted({name.rpartition(".")[2] for name in names} | _renamed(context, names)):
+        for call in by_last.get(last, ()):
+            if context.qualname(call.func) in names:
+                yield call
+
+
+def _renamed(context: Context, names: frozenset[str]) -> set[str]:
+    """What the file calls these functions when it imports them under another name."""
+    found: set[str] = set()
+    for statement in context.tree.nodes(ast.ImportFrom):
+        for alias in statement.names:
+            if alias.asname and f"{statement.module}.{alias.name}" in names:
+                found.add(alias.asname)
+    return found
 
 
 def places_of(context: Context, node: ast.expr) -> Iterator[ast.expr]:

@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from ascend_migrate.language import say
 from ascend_migrate.model import Finding, Level
 from ascend_migrate.rules._values import (
+    calls_of,
     cuda_version_failures,
     first_failure,
     is_tested_for_none,
@@ -79,8 +80,8 @@ def _outcome(level: Level) -> str:
 
 
 def _calls(context: Context, names: frozenset[str]) -> Iterator[ast.Call]:
-    for call in context.tree.nodes(ast.Call):
-        if context.qualname(call.func) in names and not context.knows_npu(call):
+    for call in calls_of(context, names):
+        if not context.knows_npu(call):
             yield call
 
 
@@ -129,7 +130,7 @@ class CudaVersionCompared(Rule):
     code = "NPU902"
     name = "cuda-version-compared"
     level = "error"
-    markers = ("version&cuda",)
+    markers = ("version.cuda", "import version")
     examples = (
         Example(
             "import torch\n\nold = torch.version.cuda and float(torch.version.cuda) < 11\n", codes=("NPU103", "NPU103")
@@ -265,7 +266,7 @@ class MemoryThreshold(Rule):
     code = "NPU905"
     name = "memory-threshold"
     level = "info"
-    markers = ("total_memory", "mem_get_info")
+    markers = ("total_memory&get_device_properties", "mem_get_info")
     examples = (
         Example("import torch\nimport torch_npu\n\nprint(torch.npu.get_device_properties(0).total_memory)\n", codes=()),
         Example(
@@ -321,19 +322,22 @@ class DevicePattern(Rule):
     code = "NPU906"
     name = "device-pattern"
     level = "warning"
-    markers = ("re.&cuda",)
+    markers = ("=re&cuda",)
     examples = (
         Example("import re\n\nfound = re.search('barracuda', text)\n", codes=()),
         Example("import re\n\nfound = re.match(r'cuda:(\\d+)', device)\n", codes=("NPU906",)),
     )
 
     def check(self, context: Context) -> Iterator[Finding]:
-        for call in _calls(context, _MATCHERS):
-            pattern = call.args[0] if call.args else None
+        for pattern in context.tree.nodes(ast.Constant):
+            if not (isinstance(pattern.value, str) and _DEVICE_PATTERN.match(pattern.value)):
+                continue
+            call = context.tree.parents[pattern]
             if (
-                isinstance(pattern, ast.Constant)
-                and isinstance(pattern.value, str)
-                and _DEVICE_PATTERN.match(pattern.value)
+                isinstance(call, ast.Call)
+                and call.args[:1] == [pattern]
+                and context.qualname(call.func) in _MATCHERS
+                and not context.knows_npu(call)
             ):
                 yield context.finding(
                     self,

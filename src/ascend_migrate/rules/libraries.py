@@ -42,7 +42,7 @@ def _requirements(context: Context) -> list[tuple[ast.Constant, Judgement]]:
 class _LibraryRule(Rule):
     """What the rules of one status each share."""
 
-    markers = ("install_requires", "extras_require", "setup_requires")
+    markers = ("=install_requires", "=extras_require", "=setup_requires")
 
     @cached_property
     def all_markers(self) -> tuple[str, ...]:
@@ -131,7 +131,7 @@ class UnknownLibrary(_LibraryRule):
 
 
 class _RequirementRule(Rule):
-    markers = ("install_requires", "extras_require", "setup_requires")
+    markers = ("=install_requires", "=extras_require", "=setup_requires")
 
     def check(self, context: Context) -> Iterator[Finding]:
         for node, said in _requirements(context):

@@ -17,6 +17,7 @@ from collections.abc import Iterator
 from ascend_migrate.language import say
 from ascend_migrate.model import Finding
 from ascend_migrate.rules._native import builds_cuda, guard_of_cuda_build
+from ascend_migrate.rules._values import calls_of
 from ascend_migrate.rules.base import Context, Example, Rule
 
 _BUILDERS = frozenset({"torch.utils.cpp_extension.CUDAExtension"})
@@ -76,8 +77,8 @@ class CudaExtension(Rule):
                     "Build for the NPU when it is None; CANN is found at ASCEND_HOME_PATH.",
                     level="info",
                 )
-        for call in context.tree.nodes(ast.Call):
-            if context.qualname(call.func) in _LOADERS and builds_cuda(call) and not context.knows_npu(call):
+        for call in calls_of(context, _LOADERS):
+            if builds_cuda(call) and not context.knows_npu(call):
                 yield self._extension(context, call.func, call)
 
     def _extension(self, context: Context, node: ast.AST, call: ast.Call | None = None) -> Finding:
@@ -129,15 +130,15 @@ class CudaLibrary(Rule):
     code = "NPU703"
     name = "cuda-library"
     level = "error"
-    markers = ("ctypes",)
+    markers = ("=ctypes",)
     examples = (
         Example("import ctypes\n\nlibc = ctypes.CDLL('libc.so.6')\n", codes=()),
         Example("import ctypes\n\ncudart = ctypes.CDLL('libcudart.so')\n", codes=("NPU703",)),
     )
 
     def check(self, context: Context) -> Iterator[Finding]:
-        for call in context.tree.nodes(ast.Call):
-            if context.qualname(call.func) in _LOADS and call.args and not context.knows_npu(call):
+        for call in calls_of(context, _LOADS):
+            if call.args and not context.knows_npu(call):
                 name = call.args[0]
                 if isinstance(name, ast.Constant) and isinstance(name.value, str) and _CUDA_LIBRARY.search(name.value):
                     yield context.finding(

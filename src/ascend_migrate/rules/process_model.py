@@ -23,20 +23,23 @@ from ascend_migrate.rules._device_use import (
     names_device,
     starts_device,
 )
-from ascend_migrate.rules._values import places_of
+from ascend_migrate.rules._values import calls_of, places_of
 from ascend_migrate.rules.base import Context, Example, Rule
 
 _PROCESSES = frozenset({"multiprocessing.Process", "torch.multiprocessing.Process", "multiprocessing.context.Process"})
 _VISIBLE = frozenset({"CUDA_VISIBLE_DEVICES", "ASCEND_RT_VISIBLE_DEVICES"})
 _RANKS = frozenset({"torch.distributed.get_rank"})
 _COLLECTIVES = {
-    **dict.fromkeys(("all_reduce", "broadcast", "reduce", "send", "recv", "isend", "irecv"), ("tensor", 0)),
-    "all_gather": ("tensor", 1),
-    "all_gather_into_tensor": ("input_tensor", 1),
-    "reduce_scatter_tensor": ("input", 1),
-    "all_to_all_single": ("input", 1),
-    "gather": ("tensor", 0),
-    "scatter": ("tensor", 0),
+    f"torch.distributed.{name}": place
+    for name, place in {
+        **dict.fromkeys(("all_reduce", "broadcast", "reduce", "send", "recv", "isend", "irecv"), ("tensor", 0)),
+        "all_gather": ("tensor", 1),
+        "all_gather_into_tensor": ("input_tensor", 1),
+        "reduce_scatter_tensor": ("input", 1),
+        "all_to_all_single": ("input", 1),
+        "gather": ("tensor", 0),
+        "scatter": ("tensor", 0),
+    }.items()
 }
 """Collective -> name and position of the tensor that must be contiguous."""
 _TRANSPOSING = frozenset({"t", "transpose", "permute", "swapaxes", "swapdims", "movedim", "expand", "expand_as"})
@@ -48,7 +51,7 @@ class DeviceBeforeFork(Rule):
     code = "NPU801"
     name = "device-before-fork"
     level = "error"
-    markers = ("multiprocessing",)
+    markers = ("=multiprocessing&=Process",)
     examples = (
         Example(
             "import torch\nimport torch.multiprocessing as mp\n\n\ndef work(i):\n    torch.npu.set_device(i)\n\n\n"
@@ -66,9 +69,7 @@ class DeviceBeforeFork(Rule):
     def check(self, context: Context) -> Iterator[Finding]:
         if any(constant.value in ("spawn", "forkserver") for constant in context.tree.nodes(ast.Constant)):
             return
-        for call in context.tree.nodes(ast.Call):
-            if context.qualname(call.func) not in _PROCESSES:
-                continue
+        for call in calls_of(context, _PROCESSES):
             worker = function_named(context, argument(call, "target", 1))
             if worker is None or not any(starts_device(context, c) for s in worker.body for c in calls_in(s)):
                 continue
@@ -99,7 +100,7 @@ class ThreadWithoutDevice(Rule):
     code = "NPU802"
     name = "thread-without-device"
     level = "warning"
-    markers = ("Thread",)
+    markers = ("=Thread&=set_device",)
     examples = (
         Example(
             "import threading\n\nimport torch\n\ntorch.npu.set_device(local_rank)\n\n\ndef load(batch):\n"
@@ -115,12 +116,9 @@ class ThreadWithoutDevice(Rule):
     )
 
     def check(self, context: Context) -> Iterator[Finding]:
-        calls = context.tree.nodes(ast.Call)
-        if not any(context.qualname(c.func) in SET_DEVICE and _is_chosen(argument(c, "device", 0)) for c in calls):
+        if not any(_is_chosen(argument(call, "device", 0)) for call in calls_of(context, SET_DEVICE)):
             return
-        for call in calls:
-            if context.qualname(call.func) != "threading.Thread":
-                continue
+        for call in calls_of(context, ("threading.Thread",)):
             worker = function_named(context, argument(call, "target", 1))
             inside = [] if worker is None else [c for s in worker.body for c in calls_in(s)]
             sets = any(context.qualname(c.func) in SET_DEVICE | DEVICE_GUARDS for c in inside)
@@ -158,8 +156,8 @@ class TensorBeforeSetDevice(Rule):
     )
 
     def check(self, context: Context) -> Iterator[Finding]:
-        for call in context.tree.nodes(ast.Call):
-            if context.qualname(call.func) not in SET_DEVICE or not _is_chosen(argument(call, "device", 0)):
+        for call in calls_of(context, SET_DEVICE):
+            if not _is_chosen(argument(call, "device", 0)):
                 continue
             before = list(certainly_before(context, call))
             if any(context.qualname(c.func) in SET_DEVICE for s in before for c in calls_in(s)):
@@ -180,7 +178,7 @@ class VisibleDevicesAfterUse(Rule):
     code = "NPU804"
     name = "visible-devices-after-use"
     level = "warning"
-    markers = ("VISIBLE_DEVICES",)
+    markers = ("CUDA_VISIBLE_DEVICES", "ASCEND_RT_VISIBLE_DEVICES")
     examples = (
         Example(
             "import os\n\nimport torch\n\nos.environ['ASCEND_RT_VISIBLE_DEVICES'] = '1'\nx = torch.zeros(1).npu()\n",
@@ -233,7 +231,7 @@ class GlobalRankAsDevice(Rule):
     code = "NPU805"
     name = "global-rank-as-device"
     level = "info"
-    markers = ("get_rank", "RANK")
+    markers = ("=get_rank&cuda", "=get_rank&npu", "=RANK&cuda", "=RANK&npu")
     examples = (
         Example(
             "import torch\nimport torch.distributed as dist\n\nrank = dist.get_rank()\n"
@@ -258,10 +256,9 @@ class GlobalRankAsDevice(Rule):
                     )
 
     def _ranks(self, context: Context) -> Iterator[ast.expr]:
-        for call in context.tree.nodes(ast.Call):
-            qualname = context.qualname(call.func)
-            of_world = qualname in _RANKS and not call.args and not call.keywords
-            if of_world or (qualname == "int" and call.args and _reads_variable(context, call.args[0], "RANK")):
+        yield from (call for call in calls_of(context, _RANKS) if not call.args and not call.keywords)
+        for call in calls_of(context, ("int",)):
+            if call.args and _reads_variable(context, call.args[0], "RANK"):
                 yield call
 
     def _is_device(self, context: Context, node: ast.expr) -> bool:
@@ -299,7 +296,7 @@ class NonContiguousCollective(Rule):
     code = "NPU806"
     name = "non-contiguous-collective"
     level = "error"
-    markers = ("distributed",)
+    markers = tuple(sorted("&".join(f"={part}" for part in name.split(".")) for name in _COLLECTIVES))
     examples = (
         Example("import torch.distributed as dist\n\ndist.all_reduce(x.t().contiguous())\n", codes=()),
         Example("import torch.distributed as dist\n\ndist.all_reduce(x.t())\n", codes=("NPU806",)),
@@ -307,12 +304,8 @@ class NonContiguousCollective(Rule):
     )
 
     def check(self, context: Context) -> Iterator[Finding]:
-        for call in context.tree.nodes(ast.Call):
-            qualname = context.qualname(call.func) or ""
-            if not qualname.startswith("torch.distributed."):
-                continue
-            wanted = _COLLECTIVES.get(qualname.rpartition(".")[2])
-            tensor = argument(call, *wanted) if wanted is not None else None
+        for call in calls_of(context, _COLLECTIVES):
+            tensor = argument(call, *_COLLECTIVES[context.qualname(call.func) or ""])
             if tensor is None:
                 continue
             level = self._level(context, tensor)
