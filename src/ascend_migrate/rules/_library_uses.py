@@ -42,14 +42,17 @@ class LibraryUse:
 @cache
 def library_markers() -> tuple[str, ...]:
     """What a file must hold to use one of the libraries: every part of a name as a whole word, however it is
-    imported."""
+    imported. The word ``cuda`` is in every second file; names with it are looked for in the lines that import."""
     rows = [row for row in knowledge.libraries().values() if row.status != "works"]
     tops = {name for row in rows for name in row.imports if "." not in name}
-    names = {name for row in rows for name in row.imports if name in tops or name.split(".")[0] not in tops}
-    words = {frozenset(name.split(".")) for name in names}.union(
-        frozenset([text]) for row in rows for text in row.strings
-    )
-    return tuple(sorted("&".join(f"={word}" for word in sorted(part)) for part in words))
+    markers = {f"={text}" for row in rows for text in row.strings}
+    for parts in (name.split(".") for row in rows for name in row.imports):
+        if "cuda" in parts:
+            markers.update((f"import {parts[0]}", f"from {parts[0]}"))
+        else:
+            words = parts[:1] if parts[0] in tops else parts
+            markers.add("&".join(f"={word}" for word in sorted(set(words))))
+    return tuple(sorted(markers))
 
 
 def library_uses(context: Context) -> list[LibraryUse]:
