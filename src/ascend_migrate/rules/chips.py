@@ -11,6 +11,7 @@ Source: ``knowledge/data/socs.json`` carries the source of each claim about a ch
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 
 from ascend_migrate import knowledge
@@ -26,13 +27,17 @@ _NPU_SCRIPT = (
 _TRAINING = "import torch\n\noptimizer = torch.optim.SGD(model.parameters(), lr=0.1)\nmodel(x).sum().backward()\n"
 
 
+_OPTIMIZES = re.compile(r"torch\.optim\b|optim\w*\.\w*\(")
+"""An optimizer is made or told to step."""
+
+
 class InferenceChip(Rule):
     """A script that trains, on a chip made for inference. Said once a file, at the first backward pass."""
 
     code = "NPU401"
     name = "training-on-inference-chip"
     level = "warning"
-    markers = (".backward(&optim",)
+    markers = ("=backward&optim",)
     examples = (
         Example(_TRAINING, codes=()),
         Example("import torch\n\nloss.backward()\n", codes=(), soc="310p"),
@@ -43,11 +48,7 @@ class InferenceChip(Rule):
         return knowledge.find_soc(target.soc).inference
 
     def check(self, context: Context) -> Iterator[Finding]:
-        optimizes = any(r.qualname.startswith("torch.optim.") for r in context.references) or any(
-            isinstance(c.func, ast.Attribute) and c.func.attr == "step" and _speaks_of_optimizer(context, c.func.value)
-            for c in context.tree.nodes(ast.Call)
-        )
-        if not optimizes:
+        if _OPTIMIZES.search(context.source.text) is None:
             return
         for call in context.tree.nodes(ast.Call):
             if isinstance(call.func, ast.Attribute) and call.func.attr == "backward":
@@ -61,10 +62,6 @@ class InferenceChip(Rule):
                 return
 
 
-def _speaks_of_optimizer(context: Context, node: ast.AST) -> bool:
-    return "optim" in context.tree.text(node)
-
-
 class EmbeddingGradient(Rule):
     """A trained ``torch.nn.Embedding`` on 310P, where the gradient of an embedding is reported to fail.
 
@@ -74,7 +71,7 @@ class EmbeddingGradient(Rule):
     code = "NPU402"
     name = "embedding-gradient"
     level = "error"
-    markers = ("Embedding(", "embedding(")
+    markers = ("nn.Embedding(",)
     examples = (
         Example("import torch\n\nembedding = torch.nn.Embedding(10, 4)\n" + _TRAINING, codes=()),
         Example("import torch\n\nembedding = torch.nn.Embedding(10, 4)\n", codes=(), soc="310p"),
@@ -92,7 +89,8 @@ class EmbeddingGradient(Rule):
         if not context.project.trains:
             return
         for call in context.tree.nodes(ast.Call):
-            if context.qualname(call.func) not in ("torch.nn.Embedding", "torch.nn.functional.embedding"):
+            name = call.func.attr if isinstance(call.func, ast.Attribute) else ""
+            if name != "Embedding" or context.qualname(call.func) != "torch.nn.Embedding":
                 continue
             if keyword(call, "_freeze") is not None or context.knows_npu(call):
                 continue
@@ -113,7 +111,7 @@ class _EntryScript(Rule):
     """A rule that has one thing to say for each script that uses the device."""
 
     level = "info"
-    markers = ("__main__&torch&cuda", "__main__&torch_npu", "__main__&torch.npu")
+    markers = ("=__main__&=torch&=cuda", "=__main__&=torch_npu", "=__main__&=torch&=npu")
     settled_by: str
     """The file is left alone when it holds this."""
 

@@ -38,6 +38,8 @@ _OTHER_CHIPS = frozenset({"tpu", "xla", "hpu"})
 """Words in the path of a file that is about another kind of chip."""
 
 _CASTING_METHODS = frozenset({"to", "type"})
+_CAST_NAMES = {"float64": "double", "complex64": "cfloat", "complex128": "cdouble", "complex32": "chalf"}
+_DTYPE_METHODS = _CASTING_METHODS | frozenset(_CAST_NAMES.values())
 
 
 class Bfloat16(Rule):
@@ -50,7 +52,7 @@ class Bfloat16(Rule):
     code = "NPU301"
     name = "bfloat16"
     level = "error"
-    markers = ("bfloat16", "bf16", "BFloat16")
+    markers = ("bfloat16", "bf16", "=BFloat16Tensor")
     examples = (
         Example("import torch\n\nx = y.to(torch.bfloat16)\n", codes=()),
         Example("import torch\n\nDTYPES = {'fp16': torch.float16, 'bf16': torch.bfloat16}\n", codes=(), soc="310p"),
@@ -97,10 +99,10 @@ class Bfloat16(Rule):
             )
 
     def _places(self, context: Context) -> Iterator[ast.AST]:
-        for reference in context.references:
-            named = dtype_of(context, reference.node) if reference.parts[0] == "torch" else None
-            if named == "bfloat16" and not _is_only_named(context, reference.node):
-                yield reference.node
+        for attribute in context.tree.nodes(ast.Attribute):
+            named = attribute.attr in ("bfloat16", "BFloat16Tensor") and dtype_of(context, attribute) == "bfloat16"
+            if named and not _is_only_named(context, attribute):
+                yield attribute
         for call in context.tree.nodes(ast.Call):
             if isinstance(call.func, ast.Attribute) and call.func.attr == "bfloat16" and not call.args:
                 yield call
@@ -210,7 +212,7 @@ class Float64(Rule):
     code = "NPU302"
     name = "float64"
     level = "warning"
-    markers = ("torch.float64", ".double", "DoubleTensor", "from_numpy", "import float64")
+    markers = ("torch.float64", "=torch&=double", "=DoubleTensor", "=from_numpy&=cuda", "=from_numpy&=device")
     examples = (
         Example("import numpy as np\n\nx = np.zeros(3, dtype=np.float64)\n", codes=()),
         Example("import torch\n\nx = torch.linspace(0, 1, 10, dtype=torch.float64)\n", codes=()),
@@ -256,7 +258,9 @@ class Float64(Rule):
 
     def _places(self, context: Context) -> Iterator[tuple[ast.AST, str]]:
         for call in context.tree.nodes(ast.Call):
-            qualname = context.qualname(call.func)
+            function = call.func
+            name = function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
+            qualname = context.qualname(function) if name in _TENSOR_MAKERS else None
             if qualname in ("torch.set_default_dtype", "torch.set_default_tensor_type"):
                 if call.args and (
                     dtype_of(context, call.args[0]) == "float64" or _is_text(call.args[0], "torch.DoubleTensor")
@@ -267,12 +271,22 @@ class Float64(Rule):
                     yield call, say("NumPy's float64 goes to the device")
                 elif qualname != "torch.from_numpy" and _gives(context, call, "float64"):
                     yield call, say("A float64 tensor is made on the device")
-            elif _gives(context, call, "float64"):
+            elif _names_a_dtype(call) and _gives(context, call, "float64"):
                 yield call, say("A tensor becomes float64")
+
+
+_TENSOR_MAKERS = frozenset({"set_default_dtype", "set_default_tensor_type", "from_numpy", "tensor", "as_tensor"})
 
 
 def _is_text(node: ast.AST, text: str) -> bool:
     return isinstance(node, ast.Constant) and node.value == text
+
+
+def _names_a_dtype(call: ast.Call) -> bool:
+    """Whether the call can be one that :func:`_gives` looks for, judged by its spelling."""
+    if isinstance(call.func, ast.Attribute) and call.func.attr in _DTYPE_METHODS:
+        return True
+    return any(k.arg == "dtype" for k in call.keywords)
 
 
 def _gives(context: Context, call: ast.Call, dtype: str) -> bool:
@@ -290,9 +304,6 @@ def _gives(context: Context, call: ast.Call, dtype: str) -> bool:
     else:
         return False
     return place_of(context, call) != "cpu" and not _leaves(context, call)
-
-
-_CAST_NAMES = {"float64": "double", "complex64": "cfloat", "complex128": "cdouble", "complex32": "chalf"}
 
 
 def _casts(context: Context, call: ast.Call, function: ast.Attribute, dtype: str) -> bool:
@@ -390,7 +401,7 @@ class ComplexNumbers(Rule):
     code = "NPU303"
     name = "complex-numbers"
     level = "info"
-    markers = ("view_as_complex", "torch.complex", "torch.polar", "torch.cfloat", ".cfloat(", ".chalf(", "import polar")
+    markers = (*("=view_as_complex", "torch.complex", "=torch&=polar", "=cfloat", "=cdouble", "=chalf"),)
     examples = (
         Example("import torch\n\nif torch.is_complex(x):\n    pass\n", codes=()),
         Example("import torch\n\n\ndef f(x):\n    return torch.view_as_complex(x)\n", codes=("NPU303",)),
@@ -399,12 +410,11 @@ class ComplexNumbers(Rule):
 
     def check(self, context: Context) -> Iterator[Finding]:
         for call in context.tree.nodes(ast.Call):
-            half = _gives(context, call, "complex32")
-            if not half and _is_complex_already(context, call):
-                continue
-            if not half and context.qualname(call.func) in _COMPLEX_FUNCTIONS:
+            half = found = False
+            if _makes_complex(context, call):
                 found = place_of(context, call.args[0] if call.args else None) != "cpu"
-            else:
+            elif _names_a_dtype(call) and not _is_cast_of_complex(context, call):
+                half = _gives(context, call, "complex32")
                 found = half or _gives(context, call, "complex64") or _gives(context, call, "complex128")
             if not found or context.knows_npu(call):
                 continue
@@ -425,11 +435,18 @@ class ComplexNumbers(Rule):
             )
 
 
-def _is_complex_already(context: Context, call: ast.Call) -> bool:
-    """Whether a cast is chained behind a call that is reported itself."""
-    if not isinstance(call.func, ast.Attribute) or not isinstance(call.func.value, ast.Call):
+def _makes_complex(context: Context, call: ast.AST) -> bool:
+    if not isinstance(call, ast.Call):
         return False
-    return context.qualname(call.func.value.func) in _COMPLEX_FUNCTIONS
+    name = call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
+    return name in ("view_as_complex", "complex", "polar") and context.qualname(call.func) in _COMPLEX_FUNCTIONS
+
+
+def _is_cast_of_complex(context: Context, call: ast.Call) -> bool:
+    """Whether a cast to complex64 is chained behind a call that is reported itself. complex32 is another matter."""
+    if not isinstance(call.func, ast.Attribute) or not _makes_complex(context, call.func.value):
+        return False
+    return not _gives(context, call, "complex32")
 
 
 class WideUnsigned(Rule):
@@ -438,7 +455,7 @@ class WideUnsigned(Rule):
     code = "NPU304"
     name = "wide-unsigned-integers"
     level = "warning"
-    markers = ("torch.uint16", "torch.uint32", "torch.uint64")
+    markers = ("=torch&=uint16", "=torch&=uint32", "=torch&=uint64")
     examples = (
         Example("import torch\n\nif x.dtype == torch.uint16:\n    pass\n", codes=()),
         Example("import torch\n\n\ndef f(x):\n    return x.to(torch.uint32)\n", codes=("NPU304",)),
@@ -446,6 +463,8 @@ class WideUnsigned(Rule):
 
     def check(self, context: Context) -> Iterator[Finding]:
         for call in context.tree.nodes(ast.Call):
+            if not _names_a_dtype(call):
+                continue
             for dtype in ("uint16", "uint32", "uint64"):
                 if _gives(context, call, dtype) and not context.knows_npu(call):
                     yield context.finding(
@@ -466,7 +485,9 @@ class InfiniteMask(Rule):
     code = "NPU305"
     name = "infinite-mask-in-float16"
     level = "info"
-    markers = ("inf&half", "inf&float16", "inf&fp16", "inf&autocast")
+    markers = tuple(
+        f"={fill}&={word}" for fill in ("masked_fill", "masked_fill_") for word in ("half", "float16", "autocast")
+    )
     examples = (
         Example("import torch\n\n\ndef f(x, m):\n    return x.half().masked_fill(m, float('-inf'))\n", codes=()),
         Example(
@@ -481,15 +502,14 @@ class InfiniteMask(Rule):
         return knowledge.find_soc(target.soc).inf_nan is False
 
     def check(self, context: Context) -> Iterator[Finding]:
-        if not _computes_in_half(context, context.tree.module):
-            return
         soc = knowledge.find_soc(context.target.soc)
         for call in context.tree.nodes(ast.Call):
             function = call.func
             is_fill = isinstance(function, ast.Attribute) and function.attr in ("masked_fill", "masked_fill_")
             if not is_fill or len(call.args) != 2 or not _is_minus_infinity(context, call.args[1]):
                 continue
-            if _SCORES.search(context.tree.text(function.value)) or _computes_in_half(context, call):
+            is_score = _SCORES.search(context.tree.text(call.func)) is not None
+            if _computes_in_half(context, context.tree.module if is_score else call):
                 yield context.finding(
                     self,
                     call.args[1],

@@ -17,7 +17,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from typing import TYPE_CHECKING
 
 from ascend_migrate import knowledge
@@ -58,25 +58,22 @@ _ALTERNATIVES = {
 }
 """API -> what gives the same, and the operator with a kernel that it comes down to."""
 
-_WORDS = (
-    *("torch.linalg", "import linalg", "torch.special", "import special"),
-    *("torch.distributions", "distributions import", "import distributions"),
-    *("gamma(", "gamma_(", "gammac(", "gammac_(", "uber", "MarginLoss", "margin_loss", "_reduce", "bitwise_", "logit"),
-    *("copysign", "heaviside", "hypot", "nextafter", "logcumsumexp", "cholesky", "fmax", "fmin", "frexp", "geqrf"),
-    *("matrix_exp", "log_normal_", "cauchy_", "geometric_", "lu_", ".lu(", "lu(", "ormqr", "orgqr", "det(", "lcm"),
-    *(
-        "conj_physical",
-        "nonzero_static",
-        "pdist",
-        "daptive&ool3d",
-        "daptive&ool3d",
-        "poisson(",
-        "binomial(",
-        "i0",
-        "istft",
-    ),
-    *("hash_tensor", "unfold", "binary_cross_entropy("),
-)
+_PACKAGES = ("linalg", "special", "distributions")
+"""Packages of torch whose members have common names (``inv``, ``solve``, ``Beta``): the package is looked for."""
+
+
+_COMMON_WORDS = frozenset({"det", "logit", "lu", "binomial", "poisson", "hypot"})
+"""Names of APIs that are common names of variables too: only their calls are looked for."""
+
+
+@cache
+def _markers() -> tuple[str, ...]:
+    """The words one of which a file must hold to call an API of which something runs on the CPU."""
+    apis = {api for version in knowledge.versions() for api in knowledge.fallback_apis(version)}
+    packages = [f"{start}{package}" for package in _PACKAGES for start in ("torch.", "import ")]
+    names = {api.rpartition(".")[2] for api in apis if api.split(".")[1] not in _PACKAGES}
+    written = {f".{name}(" if name in _COMMON_WORDS else f"=torch&={name}" for name in names}
+    return (*packages, "from torch.distributions", *sorted(written))
 
 
 @dataclass(frozen=True)
@@ -95,13 +92,16 @@ def _methods(apis: frozenset[str]) -> Mapping[str, str]:
 
 def uses_of(context: Context, apis: frozenset[str]) -> Iterator[ApiUse]:
     """The calls of any of ``apis`` on tensors that are not proven to be on the CPU."""
-    methods = _methods(apis)
+    methods, last_names = _methods(apis), _last_names(apis)
     for call in context.tree.nodes(ast.Call):
         function = call.func
+        name = function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", None)
+        if name not in last_names:
+            continue
         use = None
-        if isinstance(function, ast.Attribute) and function.attr in methods and _is_method(context, function):
+        if isinstance(function, ast.Attribute) and name in methods and _is_method(context, function):
             use = ApiUse(call, methods[function.attr], function.value)
-        elif isinstance(function, (ast.Attribute, ast.Name)):
+        else:
             qualname = context.qualname(function)
             if qualname is not None and qualname.startswith("torch."):
                 api = public_name(qualname)
@@ -110,6 +110,20 @@ def uses_of(context: Context, apis: frozenset[str]) -> Iterator[ApiUse]:
         if use is None or place_of(context, use.tensor) == "cpu" or context.knows_npu(call):
             continue
         yield use
+
+
+@cache
+def _last_names(apis: frozenset[str]) -> frozenset[str]:
+    return frozenset(api.rpartition(".")[2] for api in apis)
+
+
+def _fallback_uses(context: Context) -> list[ApiUse]:
+    """The uses of APIs of which something runs on the CPU, found once for all rules."""
+    found: list[ApiUse] | None = context.memo.get("fallback_uses")
+    if found is None:
+        found = list(uses_of(context, knowledge.fallback_apis(context.target.torch_npu)))
+        context.memo["fallback_uses"] = found
+    return found
 
 
 def _given_tensor(context: Context, call: ast.Call) -> bool:
@@ -161,7 +175,6 @@ class OperatorOnCpu(Rule):
     code = "NPU201"
     name = "operator-on-cpu"
     level = "warning"
-    markers = _WORDS
     examples = (
         Example("import torch\n\nparameter = torch.nn.Parameter(torch.zeros(3))\n", codes=()),
         Example(
@@ -186,9 +199,13 @@ class OperatorOnCpu(Rule):
         ),
     )
 
+    @cached_property
+    def all_markers(self) -> tuple[str, ...]:
+        return _markers()
+
     def check(self, context: Context) -> Iterator[Finding]:
         version = context.target.torch_npu
-        for use in uses_of(context, knowledge.fallback_apis(version)):
+        for use in _fallback_uses(context):
             missing = knowledge.fallback(use.api, version).forward
             if missing and use.api not in _FAILING:
                 yield context.finding(
@@ -210,7 +227,6 @@ class GradientOnCpu(Rule):
     code = "NPU202"
     name = "gradient-on-cpu"
     level = "warning"
-    markers = _WORDS
     examples = (
         Example("import torch\n\ncriterion = torch.nn.MultiLabelMarginLoss()\n", codes=()),
         Example(
@@ -219,11 +235,15 @@ class GradientOnCpu(Rule):
         ),
     )
 
+    @cached_property
+    def all_markers(self) -> tuple[str, ...]:
+        return _markers()
+
     def check(self, context: Context) -> Iterator[Finding]:
         if not context.project.trains:
             return
         version = context.target.torch_npu
-        for use in uses_of(context, knowledge.fallback_apis(version)):
+        for use in _fallback_uses(context):
             known = knowledge.fallback(use.api, version)
             if known.backward and not known.forward:
                 yield context.finding(
@@ -245,7 +265,7 @@ class OperatorFails(Rule):
     code = "NPU203"
     name = "operator-fails"
     level = "error"
-    markers = ("lstsq",)
+    markers = ("=lstsq",)
     examples = (
         Example("import numpy as np\n\nx = np.linalg.lstsq(a, b)\n", codes=()),
         Example("import torch\n\n\ndef f(a, b):\n    return torch.linalg.lstsq(a.cpu(), b.cpu())\n", codes=()),
@@ -280,14 +300,17 @@ class ApiNotConfirmed(Rule):
     name = "api-not-confirmed"
     level = "info"
     markers = (
-        "torch.nested",
-        "sparse_csr",
-        "sparse_csc",
-        "sparse_bs",
-        "quantize_per_",
-        "to_mkldnn",
-        "torch.ao.nn",
-        "smm(",
+        *(
+            "torch.nested",
+            "torch.ao.nn",
+            "=quantize_per_tensor",
+            "=quantize_per_channel",
+            "=to_mkldnn",
+            "=smm",
+            "=sspaddmm",
+        ),
+        *("=sparse_csr_tensor", "=sparse_csc_tensor", "=sparse_bsr_tensor", "=sparse_bsc_tensor"),
+        *("=to_sparse_csr", "=to_sparse_csc", "=to_sparse_bsr", "=to_sparse_bsc"),
     )
     examples = (
         Example("import torch\n\nx = torch.sparse_coo_tensor(i, v)\n", codes=()),
@@ -325,7 +348,7 @@ class DtypeNotListed(Rule):
     code = "NPU205"
     name = "dtype-not-listed"
     level = "info"
-    markers = (".half()", ".double()", "float16)", "float64)")
+    markers = (".half()", ".double()", ".to(torch.float16)", ".to(torch.float64)")
     examples = (
         Example("import torch\n\n\ndef f(x):\n    return torch.nn.functional.softmax(x.half(), 0)\n", codes=()),
         Example(
