@@ -472,8 +472,18 @@ LEFT_BEHIND = {
     "device-type": (GPT, 1, "train.py", "'npu' if 'npu' in device", "'cuda' if 'npu' in device"),
     "tensor-type": (GAN, 1, "gan.py", "torch.npu.FloatTensor", "torch.cuda.FloatTensor"),
     "map-location": (CLASSIFIER_RESUMED, 1, "utils.py", '"npu:{}"', '"cuda:{}"'),
+    "comparison": (
+        PACKAGE,
+        1,
+        "shapekit/trainer.py",
+        'device.type == "npu"',
+        'device.type == "cuda"',
+    ),
     "backend": (CLASSIFIER, 2, "train.py", 'default="hccl"', 'default="nccl"'),
 }
+
+# Questions that any code may ask. The answer is no, and the script goes on without an error and without the NPU.
+ON_THE_CPU_INSTEAD = {"availability", "comparison"}
 
 
 @pytest.mark.sim
@@ -491,7 +501,7 @@ def test_cuda_left_behind_makes_the_run_fail(case: str, converted: Trees, tmp_pa
 
     result = run_on_npu(run, tree, out, ranks=ranks)
 
-    if case == "availability":  # a question that any code may ask: the answer is no, and all goes on, on the CPU
+    if case in ON_THE_CPU_INSTEAD:
         assert run.proof not in result.stdout
     else:
         assert result.returncode != 0, result.stdout
