@@ -44,6 +44,8 @@ def test_what_works_is_not_reported(convert, row: Library) -> None:
         ("if is_flash_attn_available():\n    import flash_attn\n", "info"),
         ("if HAS_FLASH:\n    import flash_attn\n", "info"),
         ("if x > 1:\n    import flash_attn\n", "error"),
+        ("def f():\n    if not is_flash_attn_available():\n        return\n    import flash_attn\n", "info"),
+        ("def f():\n    if not is_flash_attn_available():\n        raise E\n    import flash_attn\n", "warning"),
         ("def f():\n    import flash_attn\n", "warning"),
         ("def f():\n    try:\n        import flash_attn\n    except ImportError:\n        return None\n", "info"),
         ("from contextlib import suppress\nwith suppress(ImportError):\n    import flash_attn\n", "info"),

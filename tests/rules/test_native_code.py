@@ -28,6 +28,10 @@ def _native(result) -> list[tuple[str, str, int]]:
         ("from torch.utils.cpp_extension import load_inline\nm = load_inline('a', cpp_sources=s)\n", []),
         ("from torch.utils.cpp_extension import load\nm = load('a', ['a.cpp', 'a.cu'])\n", [("NPU701", "error", 2)]),
         ("from torch.utils.cpp_extension import CUDA_HOME\nprint(CUDA_HOME)\n", [("NPU701", "info", 2)]),
+        (
+            "try:\n    from torch.utils.cpp_extension import CUDA_HOME\nexcept ImportError:\n    CUDA_HOME = None\n",
+            [],
+        ),
         ("from mylib import CUDAExtension\next = CUDAExtension('a', ['a.cu'])\n", []),
         ("import ctypes\nrt = ctypes.CDLL('libcudart.so.11.0')\n", [("NPU703", "error", 2)]),
         ("import ctypes\nrt = ctypes.cdll.LoadLibrary('/usr/lib/libcublas.so')\n", [("NPU703", "error", 2)]),

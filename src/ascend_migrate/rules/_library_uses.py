@@ -181,8 +181,25 @@ def _dependence(context: Context, node: ast.AST, library: Library) -> Dependence
             return "guarded"
         if isinstance(parent, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)):
             lazy = True
+        if _left_before(parent, child, library):
+            return "guarded"
         child = parent
     return "lazy" if lazy else "needed"
+
+
+def _left_before(parent: ast.AST, child: ast.AST, library: Library) -> bool:
+    """An earlier ``if not is_x_available(): return`` in the same block."""
+    block = getattr(parent, "body", None)
+    return (
+        isinstance(block, list)
+        and child in block
+        and any(
+            isinstance(statement, ast.If)
+            and isinstance(statement.body[-1], (ast.Return, ast.Continue))
+            and _asks(statement.test, library)
+            for statement in block[: block.index(child)]
+        )
+    )
 
 
 def _has_another_way(statement: ast.Try) -> bool:

@@ -64,7 +64,7 @@ class CudaExtension(Rule):
         toolkit_said = False
         for reference in context.references_under("torch.utils.cpp_extension"):
             node = reference.node
-            if context.knows_npu(node):
+            if context.knows_npu(node) or not isinstance(node.ctx, ast.Load):
                 continue
             if reference.qualname in _BUILDERS:
                 yield self._extension(context, node)
