@@ -212,7 +212,14 @@ class Float64(Rule):
     code = "NPU302"
     name = "float64"
     level = "warning"
-    markers = ("torch.float64", "=torch&=double", "=DoubleTensor", "=from_numpy&=cuda", "=from_numpy&=device")
+    markers = (
+        "torch.float64",
+        "=torch&=double",
+        "=DoubleTensor",
+        "=from_numpy&=cuda",
+        "=from_numpy&=device",
+        "tensor(np.",
+    )
     examples = (
         Example("import numpy as np\n\nx = np.zeros(3, dtype=np.float64)\n", codes=()),
         Example("import torch\n\nx = torch.linspace(0, 1, 10, dtype=torch.float64)\n", codes=()),

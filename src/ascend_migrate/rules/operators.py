@@ -302,7 +302,7 @@ class ApiNotConfirmed(Rule):
     markers = (
         *(
             "torch.nested",
-            "torch.ao.nn",
+            "torch.ao.",
             "=quantize_per_tensor",
             "=quantize_per_channel",
             "=to_mkldnn",
