@@ -41,12 +41,15 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "src"))
 
 from ascend_migrate import knowledge  # noqa: E402
-from ascend_migrate.engine import index, pipeline  # noqa: E402
+from ascend_migrate.engine import dispatch, index, pipeline  # noqa: E402
 from ascend_migrate.model import Edit, FileReport, Finding, Target  # noqa: E402
 from ascend_migrate.sources.discovery import find  # noqa: E402
+from ascend_migrate.sources.kinds import PYTHON_SUFFIXES  # noqa: E402
 from ascend_migrate.syntax.names import Names  # noqa: E402
 from ascend_migrate.syntax.text import DecodeError, SourceText  # noqa: E402
 from ascend_migrate.syntax.tree import ParseError, parse  # noqa: E402
+
+_PYTHON = tuple(PYTHON_SUFFIXES)
 
 _OLD_WHEEL = (
     *("--python-version", "3.8", "--implementation", "cp"),
@@ -207,11 +210,11 @@ def check(package: Package, tree: Path, target: Target) -> Outcome:
     files = find([str(tree)]).files
     outcome.files = len(files)
     outcome.originals = {file.name: file.path.read_bytes() for file in files}
-    facts = [index.gather(name, data) for name, data in outcome.originals.items()]
+    facts = [dispatch.gather(name, data) for name, data in outcome.originals.items()]
     project = index.build(fact for fact in facts if fact is not None)
     for name, data in outcome.originals.items():
         outcome.lines += data.count(b"\n")
-        report = pipeline.process(name, data, options, project)
+        report = dispatch.process(name, data, options, project)
         outcome.reports.append(report)
         outcome.broken += [f"{name}: {problem}" for problem in broken_promises(data, report, target)]
     with tempfile.TemporaryDirectory() as scratch:
@@ -226,10 +229,11 @@ def edits_of(report: FileReport) -> list[Edit]:
 
 def broken_promises(data: bytes, report: FileReport, target: Target) -> Iterator[str]:
     """What does not hold for one file, in words."""
+    is_python = report.path.endswith(_PYTHON)
     for error in report.errors:
         if "please report" in error.message:
             yield f"line {error.line}: {error.message}"
-        elif _parses(data):
+        elif is_python and _parses(data):
             yield f"line {error.line}: parses, but the tool says: {error.message}"
     try:
         source = SourceText.decode(data)
@@ -241,7 +245,7 @@ def broken_promises(data: bytes, report: FileReport, target: Target) -> Iterator
         yield "edits overlap"
     elif source.encode(expected) != (data if report.new_bytes is None else report.new_bytes):
         yield "changed bytes that belong to no edit"
-    if report.new_bytes is None:
+    if report.new_bytes is None or not is_python:
         return
     if _parses(data) and not _parses(report.new_bytes):
         yield "does not parse after conversion"
@@ -363,7 +367,8 @@ def left_behind(outcome: Outcome) -> Iterator[Left]:
     """The CUDA words of the converted package on lines that no finding without a fix is about."""
     for report in outcome.reports:
         data = outcome.originals[report.path] if report.new_bytes is None else report.new_bytes
-        if not any(word.encode() in data.lower() for word in _WORDS) or not _parses(data):
+        speaks = any(word.encode() in data.lower() for word in _WORDS)
+        if not (speaks and report.path.endswith(_PYTHON) and _parses(data)):
             continue
         source = SourceText.decode(data)
         spoken_of = {f.fix.before for f in report.findings if f.fix is not None}
