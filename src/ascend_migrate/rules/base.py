@@ -170,6 +170,13 @@ class Context:
         found.sort(key=lambda r: (r.node.lineno, r.node.col_offset))
         return found
 
+    @cached_property
+    def imports_torch(self) -> bool:
+        """Whether any import of the file, however nested, takes from torch or a package named after it."""
+        names = [alias.name for node in self.tree.nodes(ast.Import) for alias in node.names]
+        names += [node.module or "" for node in self.tree.nodes(ast.ImportFrom)]
+        return any(name.split(".")[0].startswith("torch") for name in names)
+
     def references_under(self, *prefixes: str) -> Iterator[Reference]:
         """The references to one of the dotted ``prefixes`` or to anything below."""
         for reference in self.references:

@@ -52,7 +52,7 @@ class CudaMethod(Rule):
                 continue
             if context.knows_npu(attribute):
                 continue
-            owner = _class_of(context, attribute.value)
+            owner = class_of(context, attribute.value)
             if owner in unrelated:
                 continue
             if owner is None and unrelated and _mentions(context, unrelated) and qualname not in _METHOD_OWNERS:
@@ -92,6 +92,15 @@ def cuda_method_of(node: ast.ClassDef) -> ast.FunctionDef | None:
     return None
 
 
+def is_cuda_property_of(node: ast.ClassDef) -> ast.FunctionDef | None:
+    """The plain property ``is_cuda`` that a class itself defines."""
+    for statement in node.body:
+        if isinstance(statement, ast.FunctionDef) and statement.name == "is_cuda":
+            decorators = [d.id for d in statement.decorator_list if isinstance(d, ast.Name)]
+            return statement if decorators == ["property"] else None
+    return None
+
+
 def moves_tensors(context: Context, owner: ast.ClassDef, method: ast.FunctionDef) -> bool:
     """Whether a class's own ``cuda`` moves tensors: by its base, or by what it calls."""
     for base in owner.bases:
@@ -107,7 +116,7 @@ def moves_tensors(context: Context, owner: ast.ClassDef, method: ast.FunctionDef
     return False
 
 
-def _class_of(context: Context, receiver: ast.expr) -> str | None:
+def class_of(context: Context, receiver: ast.expr) -> str | None:
     """The name of the class that ``receiver`` is an instance of, where the file shows it."""
     if isinstance(receiver, ast.Call):
         name = receiver.func.attr if isinstance(receiver.func, ast.Attribute) else getattr(receiver.func, "id", None)
@@ -119,12 +128,12 @@ def _class_of(context: Context, receiver: ast.expr) -> str | None:
         scope = context.scope_at(receiver).find(receiver.id)
         bindings = scope.bindings[receiver.id] if scope else []
         if len(bindings) == 1 and isinstance(bindings[0].value, ast.Call):
-            return _class_of(context, bindings[0].value)
+            return class_of(context, bindings[0].value)
         return None
     if isinstance(receiver, ast.Attribute):
         values = [b.value for b in context.tree.attribute_bindings.get(receiver.attr, ())]
         if len(values) == 1 and isinstance(values[0], ast.Call):
-            return _class_of(context, values[0])
+            return class_of(context, values[0])
     return None
 
 

@@ -44,7 +44,7 @@ class DefaultTensorType(Rule):
             "torch.set_default_tensor_type('torch.cuda.FloatTensor' if args.cuda else 'torch.FloatTensor')\n",
             "import torch\nimport torch_npu  # noqa: F401\n\ntorch.set_default_device('npu' if args.cuda else 'cpu')\n",
         ),
-        Example("import torch\n\ntorch.set_default_tensor_type(torch.DoubleTensor)\n", codes=()),
+        Example("import torch\n\ntorch.set_default_tensor_type(torch.DoubleTensor)\n"),
     )
 
     def check(self, context: Context) -> Iterator[Finding]:

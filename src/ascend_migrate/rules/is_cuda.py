@@ -5,8 +5,10 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from ascend_migrate.language import say
 from ascend_migrate.model import Finding
 from ascend_migrate.rules.base import Context, Example, Rule
+from ascend_migrate.rules.cuda_method import class_of, is_cuda_property_of
 
 
 class IsCuda(Rule):
@@ -24,21 +26,33 @@ class IsCuda(Rule):
     )
 
     def check(self, context: Context) -> Iterator[Finding]:
-        own = "is_cuda" in context.tree.attribute_bindings or any(
-            node.name == "is_cuda" for node in context.tree.nodes(ast.FunctionDef)
-        )
+        own = self._own(context)
         for attribute in context.tree.nodes(ast.Attribute):
-            if attribute.attr != "is_cuda" or not isinstance(attribute.ctx, ast.Load):
+            if attribute.attr != "is_cuda" or not isinstance(attribute.ctx, ast.Load) or context.knows_npu(attribute):
                 continue
             parent = context.tree.parent(attribute)
             if isinstance(parent, ast.Call) and parent.func is attribute:
                 continue  # a function of the project: the tensors' is_cuda is not callable
-            if own and not (context.qualname(attribute) or "").startswith("torch."):
+            owner = class_of(context, attribute.value)
+            if owner is not None and owner in own:
                 continue
-            if not context.knows_npu(attribute):
-                yield context.finding(
-                    self,
-                    attribute,
-                    ".is_cuda is False on the NPU; the question is .is_npu",
-                    edits=[context.edit_attribute(attribute, "is_npu")],
+            message = ".is_cuda is False on the NPU; the question is .is_npu"
+            if own and owner is None and not (context.qualname(attribute) or "").startswith("torch."):
+                help = say(
+                    "Write .is_npu by hand if it is a tensor; {classes} has an is_cuda of its own.",
+                    classes=", ".join(sorted(own)),
                 )
+                yield context.finding(self, attribute, message, help, level="warning")
+            else:
+                yield context.finding(self, attribute, message, edits=[context.edit_attribute(attribute, "is_npu")])
+
+    def _own(self, context: Context) -> set[str]:
+        """The classes of the file with an ``is_cuda`` of their own that is no property: it keeps its name."""
+        owners: set[str] = set()
+        bindings = context.tree.attribute_bindings.get("is_cuda", [])
+        functions = [f for f in context.tree.nodes(ast.FunctionDef) if f.name == "is_cuda"]
+        for node in (*(binding.node for binding in bindings), *functions):
+            owner = context.tree.enclosing(node, ast.ClassDef)
+            if isinstance(owner, ast.ClassDef) and is_cuda_property_of(owner) is None:
+                owners.add(owner.name)
+        return owners

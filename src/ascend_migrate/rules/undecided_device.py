@@ -2,7 +2,7 @@
 
 It is not rewritten: ``"cuda"`` may be a device, or the key of something else. The message says what would decide
 it. If it is a device, write ``npu`` (or ``hccl``) by hand; naming the variable, parameter or key after the device
-lets the tool see it the next time.
+lets the tool see it the next time. In a file that does not import torch it is an information only.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ascend_migrate.language import say
-from ascend_migrate.model import Finding
+from ascend_migrate.model import Finding, Level
 from ascend_migrate.rules.base import Context, Example, Rule
 from ascend_migrate.rules.map_location import is_checkpoint_tag
 from ascend_migrate.syntax.literals import npu_spelling
@@ -30,6 +30,7 @@ class UndecidedDevice(Rule):
     )
 
     def check(self, context: Context) -> Iterator[Finding]:
+        level: Level = "warning" if context.imports_torch else "info"
         for literal in context.device_literals:
             if literal.verdict.answer != "unknown" or context.knows_npu(literal.node):
                 continue
@@ -45,4 +46,5 @@ class UndecidedDevice(Rule):
                         reason=reason,
                     ),
                     say("If it is one, write {new!r}; if not, nothing is to do.", new=npu_spelling(literal.value)),
+                    level=level,
                 )
