@@ -156,6 +156,16 @@ def test_numpy_through_a_name(convert) -> None:
     assert levels(convert, source) == [("NPU302", "warning")]
 
 
+def test_a_value_that_is_made_of_itself(convert) -> None:
+    source = (
+        "import torch\n\n\ndef f(n):\n    freqs = torch.arange(n, dtype=torch.float64, device={device}) / n\n"
+        "    steps = torch.arange(n, dtype=torch.float64, device=freqs.device)\n"
+        "    freqs = torch.outer(steps, freqs).float()\n    return torch.polar(torch.ones_like(freqs), freqs)\n"
+    )
+    assert levels(convert, source.format(device="'cpu'")) == []
+    assert [code for code, _ in levels(convert, source.format(device="d"))] == ["NPU302", "NPU302", "NPU303"]
+
+
 def test_complex_and_unsigned(convert) -> None:
     source = "import torch\n\n\ndef f(x):\n    return {}\n"
     assert levels(convert, source.format("torch.view_as_complex(x)")) == [("NPU303", "info")]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, Union
 
 from ascend_migrate.rules._dtypes import dtype_of, word_set
 from ascend_migrate.syntax.literals import words
@@ -100,29 +100,53 @@ def is_foreign(context: Context, node: ast.AST) -> bool:
     return False
 
 
-def place_of(context: Context, node: ast.AST | None, depth: int = 0) -> Place | None:
+def place_of(context: Context, node: ast.AST | None) -> Place | None:
     """Where the tensor ``node`` is, as far as the file proves it."""
-    if node is None or depth > _MAX_DEPTH:
+    place = _place(context, node, 0)
+    return None if place == "itself" else place
+
+
+_Found = Union[Place, Literal["itself"], None]
+"""``itself``: where the name is whose value is being looked for, as in ``x = x + 1``."""
+
+
+def _place(context: Context, node: ast.AST | None, depth: int) -> _Found:
+    if node is None or depth > 2 * _MAX_DEPTH:
         return None
     if isinstance(node, ast.Call):
         return _place_of_call(context, node, depth)
     if isinstance(node, (ast.Attribute, ast.Subscript)):
-        return place_of(context, node.value, depth + 1)
+        return _place(context, node.value, depth + 1)
     if isinstance(node, ast.Compare):
-        return place_of(context, node.left, depth + 1)
+        return _place(context, node.left, depth + 1)
     if isinstance(node, ast.UnaryOp):
-        return place_of(context, node.operand, depth + 1)
+        return _place(context, node.operand, depth + 1)
     if isinstance(node, ast.BinOp):
-        sides = {place_of(context, node.left, depth + 1), place_of(context, node.right, depth + 1)}
+        sides: set[_Found] = {_place(context, node.left, depth + 1), _place(context, node.right, depth + 1)}
         if "device" in sides:
             return "device"
-        numbers = [side for side in (node.left, node.right) if isinstance(side, ast.Constant)]
-        return "cpu" if "cpu" in sides and (None not in sides or numbers) else None
+        if "cpu" in sides:
+            sides.discard(
+                None
+            )  # a number, or a tensor that must be on the CPU too, unless one of them has no dimension
+        return _agreed(sides)
     if isinstance(node, ast.Name):
-        places = {place_of(context, b.value, depth + 1) if b.value else None for b in bindings_of(context, node)}
-        if len(places) == 1:
-            return places.pop()
+        looked_for: list[tuple[str, object]] = context.memo.setdefault("places looked for", [])
+        name = (node.id, id(context.tree.scope_of_name.get(node, context.tree.scope).find(node.id)))
+        if name in looked_for:
+            return "itself"
+        looked_for.append(name)
+        places = {_place(context, b.value, depth + 1) if b.value else None for b in bindings_of(context, node)}
+        looked_for.pop()
+        return _agreed(places)
     return None
+
+
+def _agreed(places: set[_Found]) -> _Found:
+    """The one place that all give, but for those that refer back to the question."""
+    if places != {"itself"}:
+        places.discard("itself")
+    return places.pop() if len(places) == 1 else None
 
 
 def bindings_of(context: Context, node: ast.Name) -> list[Binding]:
@@ -156,17 +180,19 @@ def is_cpu_device(context: Context, node: ast.AST | None) -> bool:
     return isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value.split(":")[0] == "cpu"
 
 
-def _place_of_call(context: Context, call: ast.Call, depth: int) -> Place | None:
+def _place_of_call(context: Context, call: ast.Call, depth: int) -> _Found:
     device = keyword(call, "device")
     if device is not None:
+        if isinstance(device, ast.Attribute) and device.attr == "device":
+            return _place(context, device.value, depth + 1) or "device"
         return "cpu" if is_cpu_device(context, device) else "device"
     qualname = context.qualname(call.func)
     if qualname is not None and qualname.startswith("torch."):
         package, _, name = qualname.rpartition(".")
         if package == "torch" and name in CREATORS and not _has_default_device(context):
             given = name in _GIVEN_TENSORS and call.args
-            return place_of(context, call.args[0], depth + 1) if given else "cpu"
-        places = [place_of(context, argument, depth + 1) for argument in call.args[:1]]
+            return _place(context, call.args[0], depth + 1) if given else "cpu"
+        places = [_place(context, argument, depth + 1) for argument in call.args[:1]]
         return places[0] if places else None
     if not isinstance(call.func, ast.Attribute):
         return None
@@ -180,9 +206,9 @@ def _place_of_call(context: Context, call: ast.Call, depth: int) -> Place | None
         if is_cpu_device(context, first):
             return "cpu"
         if _is_dtype(context, first):
-            return place_of(context, receiver, depth + 1)
+            return _place(context, receiver, depth + 1)
         return None
-    return place_of(context, receiver, depth + 1)
+    return _place(context, receiver, depth + 1)
 
 
 def _has_default_device(context: Context) -> bool:
