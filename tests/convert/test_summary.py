@@ -21,11 +21,15 @@ GUARD = 'import torch\nif __name__ == "__main__":\n    main()\n'
         ({"train.py": GUARD, "main.py": GUARD}, None),
         ({"a.py": GUARD, "b.py": GUARD}, None),
         ({"a.py": "x = 1"}, None),
+        ({"tools/train.py": GUARD, "lib/net.py": "x = 1"}, "tools/train.py"),
+        ({"go.py": GUARD, "tools/train.py": GUARD}, "go.py"),
+        ({"gan.py": "opt = parser.parse_args()", "net.py": ""}, "gan.py"),
         ({}, None),
     ],
 )
 def test_entry_script(tmp_path: Path, files: dict[str, str], expected: str | None) -> None:
     for name, text in files.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text(text)
     assert summary.entry_script(tmp_path, sorted(files)) == expected
 

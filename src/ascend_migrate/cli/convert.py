@@ -224,5 +224,7 @@ def _close(
     if output is not None:
         from pathlib import Path
 
-        names = [] if Path(output).is_file() else [path.name for path in sorted(Path(output).glob("*.py"))]
-        options.say(t(template("Next: {command}", command=summary.next_command(Path(output), names))))
+        place = Path(output)
+        names = [] if place.is_file() else [path.name for path in place.glob("*.py")]
+        names += [name for name in conversion.changed if name not in names and (place / name).is_file()]
+        options.say(t(template("Next: {command}", command=summary.next_command(place, sorted(names)))))

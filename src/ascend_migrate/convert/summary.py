@@ -15,7 +15,8 @@ from ascend_migrate.report.text import LEVEL_NAMES, count, line
 SHOWN = 10
 """Findings listed at the end. The rest are in the report of `--report`, and `analyze` tells them."""
 
-_MAIN_GUARD = re.compile(rb"^if __name__ == ['\"]__main__['\"]", re.MULTILINE)
+_STARTS = re.compile(rb"^(?:if __name__ == ['\"]__main__['\"]|\w+ = \w+\.parse_args\()", re.MULTILINE)
+"""What a script has and a module has not: the guard, or command-line options read when it is loaded."""
 
 _USUAL_ENTRIES = ("train.py", "main.py", "run.py")
 
@@ -66,17 +67,19 @@ def next_command(place: Path, names: Sequence[str]) -> str:
 
 
 def entry_script(place: Path, names: Sequence[str]) -> str | None:
-    """The one script a user would start, among those at the top: the only one with a ``__main__`` guard, or
+    """The one script a user would start, among those nearest to the top: the only one that starts something, or
     the only one of those that has a usual name. None when that does not decide."""
-    scripts = [name for name in names if "/" not in name and _is_script(place / name)]
-    if len(scripts) == 1:
-        return scripts[0]
-    usual = [name for name in scripts if name in _USUAL_ENTRIES]
+    scripts = [name for name in names if name in _USUAL_ENTRIES or _is_script(place / name)]
+    depth = min((name.count("/") for name in scripts), default=0)
+    nearest = [name for name in scripts if name.count("/") == depth]
+    if len(nearest) == 1:
+        return nearest[0]
+    usual = [name for name in nearest if name.rpartition("/")[2] in _USUAL_ENTRIES]
     return usual[0] if len(usual) == 1 else None
 
 
 def _is_script(path: Path) -> bool:
     try:
-        return _MAIN_GUARD.search(path.read_bytes()) is not None
+        return _STARTS.search(path.read_bytes()) is not None
     except OSError:
         return False
