@@ -218,7 +218,7 @@ def check(package: Package, tree: Path, target: Target) -> Outcome:
         outcome.reports.append(report)
         outcome.broken += [f"{name}: {problem}" for problem in broken_promises(data, report, target)]
     with tempfile.TemporaryDirectory() as scratch:
-        outcome.broken += _command_line(tree, Path(scratch, "out"), outcome)
+        outcome.broken += _command_line(tree, Path(scratch, "out"), outcome, target)
     return outcome
 
 
@@ -294,11 +294,13 @@ def _npu_names(data: bytes) -> set[str]:
     return {n for n in found if n.startswith(("torch.npu.", "torch_npu.")) and not n.endswith(".*")}
 
 
-def _command_line(tree: Path, out: Path, outcome: Outcome) -> Iterator[str]:
+def _command_line(tree: Path, out: Path, outcome: Outcome, target: Target) -> Iterator[str]:
     """Run ``analyze`` and ``convert`` and compare what they do with the engine's reports."""
+    # The command line would look for versions in the environment and in the project.
+    versions = ("--soc", target.soc, "--torch", target.torch, "--torch-npu", target.torch_npu)
     failed = any(report.errors for report in outcome.reports)
     has_error = any(finding.level == "error" for finding in outcome.findings)
-    seconds, analyzed = _run("analyze", str(tree), "--format", "json", "--no-cache", "--jobs", "1")
+    seconds, analyzed = _run("analyze", str(tree), "--format", "json", "--no-cache", "--jobs", "1", *versions)
     outcome.analyze_seconds = seconds
     wanted = 3 if failed else 1 if has_error else 0
     if analyzed.returncode != wanted:
@@ -314,7 +316,7 @@ def _command_line(tree: Path, out: Path, outcome: Outcome) -> Iterator[str]:
         if document["files"]["scanned"] != outcome.files:
             yield f"analyze scanned {document['files']['scanned']} files of {outcome.files}"
     wanted = 3 if failed else 0
-    seconds, converted = _run("convert", str(tree), "-o", str(out), "--quiet", "--jobs", "1")
+    seconds, converted = _run("convert", str(tree), "-o", str(out), "--quiet", "--jobs", "1", *versions)
     outcome.convert_seconds = seconds
     if converted.returncode != wanted:
         yield f"convert ended with {converted.returncode}, not {wanted}: {converted.stderr[-300:]}"
@@ -327,7 +329,7 @@ def _command_line(tree: Path, out: Path, outcome: Outcome) -> Iterator[str]:
     for path in tree.rglob("*"):
         if path.is_file() and "__pycache__" not in path.parts and path.relative_to(tree) not in copied:
             yield f"{path.relative_to(tree)}: not in the copy"
-    _, again = _run("convert", str(out), "--check", "--quiet", "--jobs", "1")
+    _, again = _run("convert", str(out), "--check", "--quiet", "--jobs", "1", *versions)
     if again.returncode != wanted:
         yield f"a second conversion would change: {again.stdout[-500:]}{again.stderr[-300:]}"
 
