@@ -131,7 +131,7 @@ def _place(context: Context, node: ast.AST | None, depth: int) -> _Found:
             )  # a number, or a tensor that must be on the CPU too, unless one of them has no dimension
         return _agreed(sides)
     if isinstance(node, ast.Name):
-        looked_for: list[tuple[str, object]] = context.memo.setdefault("places looked for", [])
+        looked_for: list[tuple[str, object]] = context.memo.setdefault("places_looked_for", [])
         name = (node.id, id(context.tree.scope_of_name.get(node, context.tree.scope).find(node.id)))
         if name in looked_for:
             return "itself"
