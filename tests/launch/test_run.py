@@ -109,3 +109,19 @@ def test_signal_to_the_launcher_of_ranks(launch: Launcher, tmp_path: Path) -> No
     assert process.stdout is not None and process.stdout.readline() == "ready\n"
     process.send_signal(signal.SIGTERM)
     assert finish(process)[0] == -signal.SIGTERM
+
+
+ON_THE_CPU = (
+    "import torch\nwhere = 'npu' if torch.device('npu').type == 'cuda' else 'cpu'\ntorch.ones(2, device=where)\n"
+)
+
+
+@pytest.mark.parametrize("ranks", [[], ["--nproc", "2"]])
+def test_a_script_that_never_used_the_card_is_told_so(launch: Launcher, tmp_path: Path, ranks: list[str]) -> None:
+    (tmp_path / "cpu.py").write_text(ON_THE_CPU)
+    (tmp_path / "npu.py").write_text(ON_THE_CPU.replace("'cuda'", "'npu'"))
+    message = "nothing was put on the simulated NPU"
+    code, _, err = finish(launch("--sim", *ranks, "cpu.py", cwd=tmp_path))
+    assert (code, err.count(message)) == (0, max(1, len(ranks)))
+    assert message not in finish(launch("--sim", *ranks, "npu.py", cwd=tmp_path))[2]
+    assert message not in finish(launch("--sim", "-q", *ranks, "cpu.py", cwd=tmp_path))[2]

@@ -46,7 +46,7 @@ def run_command(
         raise fail(f"no such option: {target}")
     if sim_devices is not None and not sim:
         raise fail("--sim-devices needs --sim")
-    launch = Launch(target, arguments, module, nproc, sim, sim_devices)
+    launch = Launch(target, arguments, module, nproc, sim, sim_devices, quiet)
     try:
         start(launch, say)
     except LaunchError as error:

@@ -32,6 +32,7 @@ class Launch:
     processes: int | None = None
     simulate: bool = False
     devices: int | None = None
+    quiet: bool = False
 
 
 def command_of(launch: Launch) -> list[str]:
@@ -64,6 +65,7 @@ def start(launch: Launch, say: Callable[[str], None]) -> None:
             f"device{'s' if devices > 1 else ''}): for running code, not for the chip's numerics or speed"
         )
         child_environment = environment.simulated(child_environment, simulator, devices, launch.processes or 1)
+        child_environment["ASCEND_MIGRATE_SIM_QUIET"] = str(int(launch.quiet))
     else:
         environment.require_real_npu()
     _become(command_of(launch), child_environment)

@@ -31,6 +31,7 @@ def install() -> None:
         random,
         streams,
         typed_tensors,
+        unused,
     )
 
     accelerated_layers.register()
@@ -59,5 +60,6 @@ def install() -> None:
     )
     process_group.register()
     cuda_absent.install()
+    unused.install()
     # A script may end without destroy_process_group(); hccl.cpp says why gloo's threads must not outlive it.
     atexit.register(native.end_hccl_threads)
