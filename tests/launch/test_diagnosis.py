@@ -223,7 +223,7 @@ def test_a_worker_of_vllm_behind_its_logger() -> None:
         "Traceback (most recent call last):",
         '  File "/usr/lib/python3.11/site-packages/vllm/worker.py", line 96, in execute',
         "    self.model()",
-        '  File "/work/plugin/runner.py", line 7, in model',
+        '  File "/srv/plugin/runner.py", line 7, in model',
         "    torch.npu.synchronize()",
         "RuntimeError: synchronize:x.ts:361 NPU function error: AclrtSynchronizeStream, error code is 507015",
         "[ERROR] 2026-03-25-06:14:02 (PID:17148, Device:6, RankID:-1) ERR00100 PTA call acl api failed",
@@ -236,7 +236,7 @@ def test_a_worker_of_vllm_behind_its_logger() -> None:
     assert cause.first.time == "03-25 06:14:02.000000"
     assert cause.traceback is not None
     assert cause.traceback.project is not None
-    assert cause.traceback.project.file == "/work/plugin/runner.py"
+    assert cause.traceback.project.file == "/srv/plugin/runner.py"
     inner = report.wrappers[-1]
     assert inner.entry.code == "EZ9999"
     assert "GatherV2" in inner.details[0]

@@ -159,7 +159,7 @@ def test_driver_library_not_on_the_path(machine: Any) -> None:
 
 
 def test_not_sourced(machine: Any) -> None:
-    machine.environment = {"HOME": "/root"}
+    machine.environment = {"HOME": "/home/user"}
     check = machine.examine()["environment"]
     assert check.status == "problem"
     assert "set_env.sh was not sourced" in check.reason
@@ -191,7 +191,7 @@ def test_two_versions_sourced(machine: Any) -> None:
 
 def test_no_cann(machine: Any) -> None:
     machine.remove("/usr/local/Ascend/ascend-toolkit")
-    machine.environment = {"HOME": "/root"}
+    machine.environment = {"HOME": "/home/user"}
     check = machine.examine()["toolkit"]
     assert check.status == "problem"
     assert "torch_npu 2.7.1.post2 belongs to CANN 8.5.0" in check.help
@@ -201,13 +201,13 @@ def test_no_cann(machine: Any) -> None:
     ("home", "extra"),
     [
         ("/usr/local/Ascend/cann-9.0.0", {}),
-        ("/root/Ascend/ascend-toolkit/9.0.0", {}),
+        ("/home/user/Ascend/ascend-toolkit/9.0.0", {}),
         ("/data/ascend/latest", {"/etc/Ascend/ascend_cann_install.info": "Toolkit_InstallPath=/data/ascend\n"}),
     ],
 )
 def test_where_cann_may_be(machine: Any, home: str, extra: dict[str, str]) -> None:
     machine.remove("/usr/local/Ascend/ascend-toolkit")
-    machine.environment = {"HOME": "/root"}
+    machine.environment = {"HOME": "/home/user"}
     machine.write(f"{home}/version.cfg", "toolkit_running_version=[9.0.0.1.5:9.0.0]\n")
     machine.write(f"{home}/set_env.sh")
     for path, text in extra.items():
