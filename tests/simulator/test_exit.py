@@ -1,7 +1,7 @@
 """Two ranks end cleanly right after their last step, with and without destroy_process_group().
 
 The worker threads of gloo and of autograd must be gone when the interpreter finalizes, or the process aborts
-with "terminate called without an active exception" in a part of the runs.
+with "terminate called without an active exception" in a part of the runs. The script provokes it.
 """
 
 from __future__ import annotations
@@ -15,9 +15,17 @@ import pytest
 pytestmark = pytest.mark.sim
 
 SCRIPT = """
-import os, sys
+import os, sys, time
 import torch
 import torch.distributed as dist
+
+
+class Slow:
+    # Something in Python that a worker thread of gloo may be the last to let go of, and takes its time to.
+    def __del__(self):
+        for _ in range(300):
+            time.sleep(0.001)
+
 
 rank = int(os.environ["RANK"])
 torch.npu.set_device(rank)
@@ -28,9 +36,13 @@ for _ in range(5):
     optimizer.zero_grad()
     model(torch.randn(8, 64).npu()).pow(2).mean().backward()
     optimizer.step()
-total = torch.ones(1 << 16).npu()
-dist.all_reduce(total, async_op=True).wait()
-assert total[0].item() == 2
+if hasattr(os, "sched_setaffinity"):
+    os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})  # so that the script is ahead of gloo's thread
+total = torch.ones(4).npu()
+for _ in range(4):
+    torch._C._stash_obj_in_tls("test", Slow())  # every work takes it along
+    dist.all_reduce(total)
+    torch._C._stash_obj_in_tls("test", None)
 if sys.argv[1] == "destroy":
     dist.destroy_process_group()
 """
