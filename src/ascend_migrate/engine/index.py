@@ -23,6 +23,8 @@ _TRAINS = re.compile(rb"\.backward\(|\btraining_step\b|\bTrainer\(")
 _CUDA_SOURCE = re.compile(rb"[\"']([^\"'\n]*\.cuh?)[\"']")
 _EXTENSION = re.compile(rb"(?:Extension|_ext|\bload|\bload_inline)\(\s*(?:name\s*=\s*)?[\"']([\w.]+)[\"']")
 _EXTENSION_IMPORT = re.compile(rb"import[ \t]+(\w*(?:_C|_ext|_cuda|_cpp|_kernels?|_ops))\b")
+_EXTENSION_SUFFIXES = (b"_C", b"_ext", b"_cuda", b"_cpp", b"_kernel", b"_ops")
+_TRAINING_WORDS = (b".backward(", b"training_step", b"Trainer(")
 _CUDA_CODE = re.compile(rb"torch\.cuda|\.cuda\(|[\"']cuda|nccl|torch[ \t]+import[ \t]+cuda")
 
 
@@ -64,8 +66,9 @@ class ProjectIndex:
 
 def gather(path: str, data: bytes) -> FileFacts | None:
     """The facts of one Python file, or None when it contributes nothing. Never raises."""
-    uses_cuda = _CUDA_CODE.search(data) is not None
-    trains = _TRAINS.search(data) is not None
+    # A plain search for bytes costs a tenth of a pattern's, and most files end there.
+    uses_cuda = (b"cuda" in data or b"nccl" in data) and _CUDA_CODE.search(data) is not None
+    trains = any(word in data for word in _TRAINING_WORDS) and _TRAINS.search(data) is not None
     sources, extensions, imports = _native(data)
     native = bool(sources or imports)
     if not (uses_cuda or trains or native or b"device" in data or b"backend" in data or b"def cuda" in data):
@@ -102,7 +105,7 @@ def _native(data: bytes) -> tuple[tuple[str, ...], tuple[str, ...], tuple[str, .
         sources = _unique(_CUDA_SOURCE, data)
     if sources:
         extensions = _unique(_EXTENSION, data)
-    if b"import" in data:
+    if any(suffix in data for suffix in _EXTENSION_SUFFIXES):
         imports = _unique(_EXTENSION_IMPORT, data)
     return sources, extensions, imports
 

@@ -18,7 +18,7 @@ from ascend_migrate.rules import all_rules
 from ascend_migrate.rules.base import Context, ProjectFacts, Rule, dotted_marker
 from ascend_migrate.syntax.newer import is_readable
 from ascend_migrate.syntax.text import DecodeError, SourceText, apply_edits
-from ascend_migrate.syntax.tree import ParseError, parse
+from ascend_migrate.syntax.tree import ParseError, parse, read
 
 
 @dataclass(frozen=True)
@@ -58,11 +58,12 @@ def process(path: str, data: bytes, options: EngineOptions, index: ProjectIndex)
     if not edits:
         return FileReport(path, tuple(findings))
     text = apply_edits(source.text, edits)
-    problem = _verify(path, SourceText(text, source.encoding, source.bom), wanted, options, index.facts)
+    new_bytes = source.encode(text)
+    problem = _verify(path, new_bytes, SourceText(text, source.encoding, source.bom), options, index.facts)
     if problem is not None:
         unfixed = tuple(replace(finding, fix=None) for finding in findings)
         return FileReport(path, unfixed, (FileError(path, 1, problem),))
-    return FileReport(path, tuple(findings), new_bytes=source.encode(text))
+    return FileReport(path, tuple(findings), new_bytes=new_bytes)
 
 
 @lru_cache(maxsize=8)
@@ -164,11 +165,16 @@ def _overlap(one: Edit, other: Edit) -> bool:
     return one.start < other.end and other.start < one.end
 
 
-def _verify(
-    path: str, source: SourceText, rules: list[Rule], options: EngineOptions, facts: ProjectFacts
-) -> str | None:
-    """What is wrong with converted text: it must parse, and a second conversion must change nothing."""
+def _verify(path: str, data: bytes, source: SourceText, options: EngineOptions, facts: ProjectFacts) -> str | None:
+    """What is wrong with converted text: it must parse, and a second conversion must change nothing.
+
+    Only the rules that ever fix something are asked again, and none where their markers are gone.
+    """
+    rules = [rule for rule in _wanted(data, options, facts) if rule.fixes]
     try:
+        if all(rule.runs_last for rule in rules):
+            read(source)
+            return None
         again = _check(path, source, rules, options, facts)
     except ParseError as error:
         return f"left unchanged: the converted text would not parse (line {error.line}: {error}); please report"

@@ -106,6 +106,11 @@ class Rule:
         """:attr:`markers`, and those that come from data."""
         return self.markers
 
+    @cached_property
+    def fixes(self) -> bool:
+        """Whether the rule ever fixes something, told by its examples."""
+        return any(example.after is not None for example in self.examples)
+
     @classmethod
     def documentation(cls) -> str:
         """The docstring of the rule, where it has one, and of the module that defines it."""

@@ -93,9 +93,17 @@ def parse(source: SourceText, markers: tuple[str, ...] = ()) -> Tree:
 
     Raises :class:`ParseError`.
     """
-    cases: frozenset[int] = frozenset()
+    module, cases = read(source)
+    return Tree(source, module, None if FSTRINGS_ARE_EXACT else Corrector(markers), cases)
+
+
+def read(source: SourceText) -> tuple[ast.Module, frozenset[int]]:
+    """The bare ``ast`` of ``source``, and the offsets of the ``case`` that had to be masked for it.
+
+    Raises :class:`ParseError`.
+    """
     try:
-        module = _parse(source.text)
+        return _parse(source.text), frozenset()
     except SyntaxError as error:
         from ascend_migrate.syntax.newer import mask
 
@@ -103,12 +111,11 @@ def parse(source: SourceText, markers: tuple[str, ...] = ()) -> Tree:
         try:
             if masked is None:
                 raise error
-            module, cases = _parse(masked.text), masked.cases
+            return _parse(masked.text), masked.cases
         except SyntaxError:
             raise ParseError(error.msg or "invalid syntax", error.lineno or 1) from None
     except (ValueError, RecursionError, MemoryError, OverflowError) as error:
         raise ParseError(f"cannot be parsed: {error or type(error).__name__}", 1) from None
-    return Tree(source, module, None if FSTRINGS_ARE_EXACT else Corrector(markers), cases)
 
 
 def _parse(text: str) -> ast.Module:
