@@ -14,12 +14,13 @@ from ascend_migrate.language import say
 from ascend_migrate.model import Finding
 from ascend_migrate.rules._translate import importable, translate
 from ascend_migrate.rules.base import Context, Example, Rule
+from ascend_migrate.syntax.device_places import LOG_CALLS
+from ascend_migrate.syntax.device_values import called_name
 from ascend_migrate.syntax.literals import edit_constant, kind_of
 
 _DOTTED = re.compile(r"torch\.cuda(?:\.\w+)*")
 _PATCHES = frozenset({"patch", "setattr", "delattr", "object", "spy"})
 _IMPORTS = frozenset({"import_module", "__import__", "find_spec", "importorskip"})
-_PROSE = frozenset({"print", "debug", "info", "warning", "warn", "error", "critical", "exception", "log"})
 
 
 class DottedString(Rule):
@@ -49,11 +50,8 @@ class DottedString(Rule):
             parent = context.tree.parent(node)
             if isinstance(parent, (ast.JoinedStr, ast.Expr)) or context.knows_npu(node):
                 continue
-            called = ""
-            if isinstance(parent, ast.Call):
-                func = parent.func
-                called = func.attr if isinstance(func, ast.Attribute) else getattr(func, "id", "")
-            if called in _PROSE:
+            called = called_name(parent) if isinstance(parent, ast.Call) else ""
+            if called in LOG_CALLS:
                 continue
             translation = translate(context, node.value)
             new = translation.npu if translation else None

@@ -17,11 +17,12 @@ from ascend_migrate import knowledge
 from ascend_migrate.language import say
 from ascend_migrate.model import Edit, Finding
 from ascend_migrate.rules.base import Context, Example, Rule
+from ascend_migrate.syntax.device_places import LOG_CALLS
+from ascend_migrate.syntax.device_values import called_name
+from ascend_migrate.syntax.literals import PIECE
 
 _NAME = re.compile(r"[A-Z][A-Z0-9]*_[A-Z0-9_]+")
 _ASSIGNMENT = re.compile(rf"({_NAME.pattern})=")
-_PIECE = re.compile(r"[A-Za-z]{0,2}(\"\"\"|'''|\"|')")
-_PROSE = frozenset({"print", "debug", "info", "warning", "warn", "error", "critical", "exception", "log"})
 
 
 @dataclass(frozen=True)
@@ -61,7 +62,7 @@ def _find(context: Context) -> Iterator[VariableUse]:
             continue
         name = match.group(1) if match.re is _ASSIGNMENT else match.group()
         source = tree.text(node)
-        quote = _PIECE.match(source)
+        quote = PIECE.match(source)
         if quote is not None and source.startswith(name, quote.end()):
             yield VariableUse(node, name, tree.start(node) + quote.end())
     for keyword in tree.nodes(ast.keyword):
@@ -72,11 +73,7 @@ def _find(context: Context) -> Iterator[VariableUse]:
 def _is_prose(parent: ast.AST) -> bool:
     if isinstance(parent, ast.keyword):
         return parent.arg in ("help", "description", "msg", "reason")
-    if isinstance(parent, ast.Call):
-        func = parent.func
-        name = func.attr if isinstance(func, ast.Attribute) else getattr(func, "id", "")
-        return name in _PROSE
-    return False
+    return isinstance(parent, ast.Call) and called_name(parent) in LOG_CALLS
 
 
 @cache

@@ -66,7 +66,8 @@ TESTING_METHODS = frozenset(
 LOOKUPS = frozenset({"get", "pop", "setdefault", "getenv", "getattr", "setattr", "get_attr"})
 OPTION_CALLS = frozenset({"add_argument", "option", "Option", "argument", "Argument", "add_option"})
 OPTION_VALUES = frozenset({"default", "choices", "const", "type", "values", "value"})
-PROSE_CALLS = frozenset({"print", "debug", "info", "warning", "warn", "error", "critical", "exception", "log", "write"})
+LOG_CALLS = frozenset({"print", "debug", "info", "warning", "warn", "error", "critical", "exception", "log"})
+PROSE_CALLS = LOG_CALLS | {"write"}
 PROSE_KEYWORDS = frozenset({"help", "description", "title", "label", "desc", "doc", "msg", "message", "reason"})
 DEVICE_KEYS = frozenset(
     {

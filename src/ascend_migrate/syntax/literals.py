@@ -15,7 +15,7 @@ _DEVICE = re.compile(r"cuda(?::(?:\d+|%[ds]|\{\w*\})?)?")
 _BACKEND = re.compile(r"nccl|NCCL|Nccl")
 _BACKENDS_BY_DEVICE = re.compile(r"\w+:\w+(?:,\w+:\w+)+|cuda:nccl")
 _TYPE = re.compile(r"torch\.cuda\.\w+Tensor")
-_PIECE = re.compile(r"[A-Za-z]{0,2}(\"\"\"|'''|\"|')")
+PIECE = re.compile(r"[A-Za-z]{0,2}(\"\"\"|'''|\"|')")
 
 _TWINS = {"cuda": "npu", "nccl": "hccl", "NCCL": "HCCL", "Nccl": "Hccl"}
 
@@ -55,7 +55,7 @@ def edit_constant(tree: Tree, node: ast.AST, old: str, new: str) -> Edit | None:
     None when the source spells it in another way (escapes, several pieces): such a literal is left alone.
     """
     source = tree.text(node)
-    match = _PIECE.match(source)
+    match = PIECE.match(source)
     if match is None or source[match.end() : len(source) - len(match.group(1))] != old:
         return None
     start = tree.start(node) + match.end()
@@ -65,7 +65,7 @@ def edit_constant(tree: Tree, node: ast.AST, old: str, new: str) -> Edit | None:
 def edit_head(tree: Tree, node: ast.JoinedStr, old: str, new: str) -> Edit | None:
     """Replace the literal head ``old`` of an f-string by ``new``."""
     source = tree.text(node)
-    match = _PIECE.match(source)
+    match = PIECE.match(source)
     if match is None or not source.startswith(old, match.end()):
         return None
     return _narrow(tree.start(node) + match.end(), old, new)
